@@ -41,6 +41,11 @@ void world_replace(uint64_t file, uint64_t new_file) {
   new->modified = old.modified;
 }
 
+void world_touch(uint64_t file) {
+  struct inode *one = inode_of(file);
+  one->changed = one->modified = world->now += 1;
+}
+
 static void touch(ino_t real, bool has_content) {
   struct inode *one = inode_of(real);
   one->changed = world->now += 1;
@@ -178,7 +183,10 @@ REAL(int, flock, int file, int operation) {
 
 // MARK: Syncs
 
-void world_lose_writes(void) { world->losses++; }
+void world_lose_writes(void) {
+  world->losses++;
+  log_losses();
+}
 
 static bool tells_loss(int file) {
   if (self < 0 || file < 0 || file >= most_files || own()->told[file] == world->losses) return false;

@@ -40,6 +40,13 @@ void log_file(enum world_change kind, int file, int64_t a, int64_t b, const void
   append((struct world_logged){.kind = kind, .file = status.st_ino, .a = a, .b = b, .size = count}, bytes, NULL, 0);
 }
 
+void log_losses(void) {
+  int mine = self;
+  if (mine < 0) self = 0;
+  append((struct world_logged){.kind = world_lost}, NULL, NULL, 0);
+  self = mine;
+}
+
 void log_item(enum world_change kind, int folder, const char *path, int64_t a, int64_t b) {
   struct stat status;
   if (self < 0 || __real_fstatat(folder, path, &status, AT_SYMLINK_NOFOLLOW) != 0) return;

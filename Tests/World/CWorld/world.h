@@ -168,6 +168,7 @@ void log_file(enum world_change kind, int file, int64_t a, int64_t b, const void
 void log_item(enum world_change kind, int folder, const char *path, int64_t a, int64_t b);
 /// Notes that a name leads to its item from now on, or that it is gone; with `is_joined`, in one step with
 /// the next such change.
+void log_losses(void);
 void log_entry(int folder, const char *path, bool is_joined);
 int __real_fstat(int, struct stat *);
 int __real_fstatat(int, const char *, struct stat *, int);

@@ -38,7 +38,8 @@ struct Disk {
     look()
   }
 
-  private mutating func look() {
+  /// Everything in the folders is durable, as at the beginning.
+  mutating func look() {
     nodes = [:]
     tops = folders.map { look(at: $0) }
     _ = world_log(&begin)
@@ -89,7 +90,7 @@ struct Disk {
       let start = UnsafeRawPointer(log) + Int(place)
       let entry = start.load(as: world_logged.self)
       place += (header + entry.size + 7) / 8 * 8
-      guard processes.contains(CInt(entry.process)) else { continue }
+      guard entry.kind == world_lost.rawValue || processes.contains(CInt(entry.process)) else { continue }
       changes.append(
         Change(entry: entry, bytes: UnsafeRawBufferPointer(start: start + Int(header), count: Int(entry.size))))
     }
@@ -98,10 +99,16 @@ struct Disk {
 
   private func markDurable(_ changes: inout [Change]) {
     var (synced, isAllSynced): (Set<UInt64>, Bool) = ([], false)
+    // What a sync makes durable of content that was written before.
+    var (written, isAllWritten): (Set<UInt64>, Bool) = ([], false)
     for index in changes.indices.reversed() {
       switch changes[index].kind {
-      case world_synced: synced.insert(changes[index].entry.file)
-      case world_all_synced: isAllSynced = true
+      case world_synced:
+        synced.insert(changes[index].entry.file)
+        written.insert(changes[index].entry.file)
+      case world_all_synced: (isAllSynced, isAllWritten) = (true, true)
+      case world_lost: (written, isAllWritten) = ([], false)
+      case world_content: changes[index].isDurable = isAllWritten || written.contains(changes[index].subject)
       default: changes[index].isDurable = isAllSynced || synced.contains(changes[index].subject)
       }
     }

@@ -48,13 +48,15 @@ enum Ends {
     }
   }
 
-  /// `peer receive`.
-  static func receive() throws {
+  /// `peer receive`; with `remembers`, what an earlier pass has brought is known.
+  static func receive(remembers: Bool = false) throws {
     var options = Receiver.Options(
       listen: HostAndPort(host: "127.0.0.1", port: port), label: "new", software: "world", giveUpAfter: patience)
     options.code = code
+    options.keepsPairings = remembers
+    if remembers { options.knownDevices = .migrating(isKept: true) }
     let importer = try FolderImporter(
-      into: Array(destination.utf8), preserving: Preserved(), atMost: nil, existing: nil)
+      into: Array(destination.utf8), preserving: Preserved(), atMost: nil, existing: remembers ? .merge : nil)
     let result = try PeerReceiver.receive(
       options, into: importer, memory: TransferStore(home: Array(newHome.utf8)), isAnnounced: false
     ) {
@@ -64,13 +66,17 @@ enum Ends {
     world_say("receives \(result.total)")
   }
 
-  /// `peer send`, of everything in the source's folder.
-  static func send(_ roots: [String], streams: UInt32?) throws {
-    let options = Sender.Options(
+  /// `peer send`, of everything in a folder of the source.
+  static func send(_ roots: [String], of folder: String, streams: UInt32?, remembers: Bool = false) throws {
+    var options = Sender.Options(
       target: .host(HostAndPort(host: "127.0.0.1", port: port)), label: "old", software: "world", streams: streams,
       giveUpAfter: patience)
+    options.keepsPairing = remembers
+    if remembers { options.knownDevices = .migrating(isKept: true) }
+    // Its sources are named by their paths in the user's home.
+    setenv("HOME", source, 1)
     let sources = try FolderSource(
-      sending: roots.map { Array("\(Self.source)/\($0)".utf8) }, selecting: Selection(), withOwners: false,
+      sending: roots.map { Array("\(folder)/\($0)".utf8) }, selecting: Selection(), withOwners: false,
       notice: { _ in })
     let code = code
     let result = try PeerSender.send(
@@ -105,7 +111,7 @@ enum Ends {
   }
 
   private final class WarmUp {
-    let bodies = [Conduct { try receive() }, Conduct { try send(["warm"], streams: 1) }]
+    let bodies = [Conduct { try receive() }, Conduct { try send(["warm"], of: source, streams: 1) }]
   }
 
   /// Runs both ends once in this process, so that what a process does only once is done.

@@ -42,6 +42,9 @@ struct Campaign {
   /// How long one seed may take: a guard against hangs, not a promise.
   private static let bound: CInt = 120_000
 
+  /// The descriptor on which a seed reports.
+  private static let output: CInt = 1000
+
   private struct Worker {
     let seed: UInt64
     let process: pid_t
@@ -53,7 +56,7 @@ struct Campaign {
     let begin = BootInstant.now()
     while true {
       while workers.count < CurrentProcess.processors, next < seeds.upperBound, failures < 10 {
-        workers.append(start(next))
+        workers.append(start(next, beside: workers))
         next += 1
       }
       guard !workers.isEmpty else { break }
@@ -83,7 +86,7 @@ struct Campaign {
     return failures == 0
   }
 
-  private func start(_ seed: UInt64) -> Worker {
+  private func start(_ seed: UInt64, beside workers: [Worker]) -> Worker {
     fflush(nil)
     var ends: [CInt] = [0, 0]
     guard pipe(&ends) == 0 else { fatalError("no pipe: \(errno)") }
@@ -93,19 +96,22 @@ struct Campaign {
       return Worker(seed: seed, process: process, output: ends[0])
     }
     setpgid(0, 0)
-    close(ends[0])
+    // The numbers of a seed's own descriptors are the same, however many seeds run beside it.
+    let output = Self.output
+    guard dup2(ends[1], output) == output else { fatalError("no descriptor: \(errno)") }
+    for other in ends + workers.map(\.output) { close(other) }
     var (tally, broken) = Course.run(seed, isCalm: isCalm, traces: traces)
     if let broken { print("seed \(seed): \(broken), trace \(String(tally.trace, radix: 16))") }
     fflush(nil)
     tally.isBroken = broken != nil
-    _ = withUnsafeBytes(of: &tally) { write(ends[1], $0.baseAddress!, $0.count) }
+    _ = withUnsafeBytes(of: &tally) { write(output, $0.baseAddress!, $0.count) }
     exit(0)
   }
 }
 
 /// What has happened in a world, or in several.
 struct Tally {
-  var kills = 0, powerLosses = 0, cuts = 0, stalls = 0, secondProcesses = 0
+  var kills = 0, powerLosses = 0, cuts = 0, stalls = 0, secondProcesses = 0, lostWrites = 0, passes = 0
   var switches: UInt64 = 0, trace: UInt64 = 0
   var isBroken = false
 
@@ -115,12 +121,14 @@ struct Tally {
     cuts += other.cuts
     stalls += other.stalls
     secondProcesses += other.secondProcesses
+    lostWrites += other.lostWrites
+    passes += other.passes
     switches += other.switches
     trace ^= other.trace
   }
 
   var words: String {
     "\(kills) kills, \(powerLosses) power losses, \(cuts) cuts, \(stalls) stalls, \(secondProcesses) second processes, "
-      + "\(switches) switches"
+      + "\(lostWrites) lost writes, \(passes) later passes, \(switches) switches"
   }
 }

@@ -91,6 +91,8 @@ enum world_change {
   world_synced,
   /// Everything was synced.
   world_all_synced,
+  /// Content that was not synced by now is lost.
+  world_lost,
 };
 
 /// One entry of the log of changes; `size` bytes follow.
@@ -106,6 +108,9 @@ const unsigned char *world_log(uint64_t *length);
 
 /// A file of the director's takes the place of another one, and its number and times.
 void world_replace(uint64_t file, uint64_t new_file);
+
+/// A file of the director's has changed.
+void world_touch(uint64_t file);
 
 /// Cuts a connection, as the seed decides which, or lets nothing pass on it for some time. Returns
 /// whether there was one.

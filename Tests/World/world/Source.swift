@@ -1,0 +1,100 @@
+import CWorld
+import Foundation
+import TestSupport
+
+/// What a user sends.
+struct Source {
+  let folder: String
+  let roots: [String]
+  /// What is in it now.
+  var tree: Tree
+  var wasSent = false
+  /// What the new device's user has changed or removed there since it arrived, with the content at the source
+  /// then.
+  var settled: [String: [UInt8]] = [:]
+
+  init(_ seed: UInt64, _ name: String) {
+    folder = "\(Ends.source)/\(name)"
+    mkdir(folder, 0o755)
+    var planter = Planter(seed: seed, in: folder)
+    roots = planter.plant()
+    tree = Tree(folder)
+  }
+}
+
+/// What both users change between two passes.
+struct Changes {
+  private var generator: Generator
+  /// What the new device's user has made.
+  private var made: [[UInt8]] = []
+
+  init(seed: UInt64) { generator = Generator(seed: seed ^ 0x5EED) }
+
+  private mutating func below(_ bound: Int) -> Int { Int(generator.next() % UInt64(bound)) }
+
+  private mutating func bytes(_ count: Int) -> [UInt8] {
+    (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+  }
+
+  /// The old device's user works on.
+  mutating func change(_ source: inout Source) {
+    let files = source.tree.items.filter { $0.value.mode & S_IFMT == S_IFREG }.sorted { $0.key < $1.key }
+    for (name, item) in files where below(3) == 0 {
+      let path = "\(source.folder)/\(name)"
+      // Some programs keep the size, and set the time again.
+      let isHidden = below(2) == 0
+      let file = open(path, O_WRONLY)
+      let content = bytes(isHidden ? item.content.count : 1 + below(3000))
+      _ = write(file, content, content.count)
+      if !isHidden { ftruncate(file, content.count) }
+      close(file)
+      world_say("changes \(path)\(isHidden ? ", and dates it back" : "")")
+      touch(path, at: isHidden ? item.modified : 900_000_000 + below(90_000_000))
+    }
+    source.tree = Tree(source.folder)
+  }
+
+  /// The new device's user works with what has arrived.
+  mutating func change(_ destination: String, knowing sources: inout [Source]) {
+    let tree = Tree(destination)
+    for (name, item) in tree.items.sorted(by: { $0.key < $1.key })
+    where item.mode & S_IFMT == S_IFREG && !name.hasPrefix(".peer-") && below(6) == 0 {
+      let path = "\(destination)/\(name)"
+      world_say("touches or removes \(path)")
+      made.removeAll { $0 == item.content }
+      unlink(path)
+      for index in sources.indices {
+        for (other, sent) in sources[index].tree.items where sent.content == item.content {
+          sources[index].settled[other] = sent.content
+        }
+      }
+      guard below(2) == 0 else { continue }
+      let content = bytes(1 + below(3000))
+      let file = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o644)
+      _ = write(file, content, content.count)
+      close(file)
+      touch(path, at: 900_000_000 + below(90_000_000))
+      made.append(content)
+    }
+  }
+
+  private func touch(_ path: String, at second: Int) {
+    let time = timespec(tv_sec: second, tv_nsec: 0)
+    utimensat(AT_FDCWD, path, [time, time], 0)
+    var status = stat()
+    if lstat(path, &status) == 0 { world_touch(UInt64(status.st_ino)) }
+  }
+
+  /// What exists nowhere any more, of what either user has.
+  func lost(of sources: [Source], in there: Tree) -> String? {
+    let contents = Set(there.items.values.filter { $0.mode & S_IFMT == S_IFREG }.map(\.content))
+    if made.contains(where: { !contents.contains($0) }) { return "what the new device's user has made is lost" }
+    for source in sources where source.wasSent {
+      for (path, item) in source.tree.items.sorted(by: { $0.key < $1.key })
+      where item.mode & S_IFMT == S_IFREG && source.settled[path] == nil {
+        if !contents.contains(item.content) { return "\(path) of \(source.folder) is lost" }
+      }
+    }
+    return nil
+  }
+}
