@@ -28,6 +28,16 @@ let common: [SwiftSetting] = features + (isStrict ? [.treatAllWarnings(as: .erro
 /// Product code must also mark every unsafe construct; in tests that would be noise.
 let product: [SwiftSetting] = common + [.strictMemorySafety()]
 
+/// These calls of the project's own objects lead to CWorld, in the programs of Tests/World.
+let worldly = """
+  pthread_create pthread_join pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock pthread_cond_wait
+  pthread_cond_timedwait pthread_cond_signal pthread_cond_broadcast sched_yield clock_gettime poll sysconf getpid
+  getrandom eventfd eventfd_read eventfd_write timerfd_create timerfd_settime socket bind listen connect accept4
+  getsockname getpeername setsockopt getsockopt ioctl send recv shutdown getifaddrs close flock fsync fdatasync syncfs
+  fstat fstatat statx fstatfs fstatvfs ftruncate pwrite write fallocate fchmod fchown futimens fsetxattr fremovexattr
+  mkdirat unlinkat symlinkat linkat renameat2 fchmodat fchownat utimensat
+  """.split(whereSeparator: \.isWhitespace).flatMap { ["-Xlinker", "--wrap=\($0)"] }
+
 let package = Package(
   name: "peer",
   products: [
@@ -55,7 +65,10 @@ let package = Package(
     .target(name: "MigrationWire", swiftSettings: product),
     // The decisions of both ends: values on top of the wire's, without clock, socket or file.
     .target(name: "MigrationEngine", dependencies: ["MigrationWire"], swiftSettings: product),
-    .target(name: "MigrationSystem", dependencies: ["CSystem"], swiftSettings: product),
+    // The programs that are built for debugging have the C library's mutex: Tests/World decides who gets it.
+    .target(
+      name: "MigrationSystem", dependencies: ["CSystem"],
+      swiftSettings: product + (isWhole ? [.define("PEER_PTHREAD_MUTEX", .when(configuration: .debug))] : [])),
     // The page that a user's own browser shows: the requests as values, the gate, the server.
     .target(
       name: "MigrationPage", dependencies: ["MigrationSystem"], exclude: ["Page"], swiftSettings: product),
@@ -218,6 +231,22 @@ let package = Package(
       swiftSettings: common),
     .testTarget(
       name: "SimulatorTests", dependencies: ["TransferSimulator"], path: "Tests/Simulator/Tests", swiftSettings: common),
+    // The world in which both ends run as they are.
+    .target(name: "CWorld", dependencies: ["COpenSSL"], path: "Tests/World/CWorld"),
+    .executableTarget(
+      name: "world",
+      dependencies: [
+        "CWorld", "MigrationArchive", "MigrationEngine", "MigrationSystem", "MigrationTransfer", "MigrationWire",
+        "PeerTransfer", "TestSupport",
+      ],
+      path: "Tests/World/world", swiftSettings: common, linkerSettings: [.unsafeFlags(worldly)]),
+    .executableTarget(
+      name: "interleave",
+      dependencies: [
+        "CWorld", "MigrationArchive", "MigrationEngine", "MigrationSystem", "MigrationTLS", "MigrationTransfer",
+        "MigrationWire", "TestSupport",
+      ],
+      path: "Tests/World/interleave", swiftSettings: common, linkerSettings: [.unsafeFlags(worldly)]),
     .testTarget(
       name: "PeerTransferTests",
       dependencies: ["MigrationEngine", "MigrationSystem", "MigrationWire", "PeerTransfer", "TestSupport"],
@@ -233,28 +262,6 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
-
-// Scripts/world and Lab/interleave build these, and tell the linker which calls of the product's own
-// objects lead to CWorld.
-if isWhole && Context.environment["PEER_WORLD"] != nil {
-  package.targets += [
-    .target(name: "CWorld", dependencies: ["COpenSSL"], path: "Tests/World/CWorld"),
-    .executableTarget(
-      name: "world",
-      dependencies: [
-        "CWorld", "MigrationArchive", "MigrationEngine", "MigrationSystem", "MigrationTransfer", "MigrationWire",
-        "PeerTransfer", "TestSupport",
-      ],
-      path: "Tests/World/world", swiftSettings: common),
-    .executableTarget(
-      name: "interleave",
-      dependencies: [
-        "CWorld", "MigrationArchive", "MigrationEngine", "MigrationSystem", "MigrationTLS", "MigrationTransfer",
-        "MigrationWire", "TestSupport",
-      ],
-      path: "Tests/World/interleave", swiftSettings: common),
-  ]
-}
 
 // Lab/fuzz builds the programs that feed every reader with made-up bytes. They look inside the
 // modules and have no Swift Testing, so that they are part of no other build. Tests/Fuzzing/Shared

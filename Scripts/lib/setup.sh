@@ -360,22 +360,6 @@ build_fuzz() {
     -Xlinker "$library" -Xlinker -lstdc++
 }
 
-# Builds the programs of Tests/World: these calls of the project's own objects lead to its CWorld.
-build_world() {
-  local flags=() name
-  for name in pthread_create pthread_join pthread_mutex_{lock,trylock,unlock} \
-    pthread_cond_{wait,timedwait,signal,broadcast} sched_yield clock_gettime poll sysconf getpid getrandom \
-    eventfd eventfd_{read,write} timerfd_{create,settime} \
-    socket bind listen connect accept4 getsockname getpeername {set,get}sockopt ioctl send recv shutdown getifaddrs \
-    close flock fsync fdatasync syncfs fstat fstatat statx fstatfs fstatvfs \
-    ftruncate pwrite write fallocate fchmod fchown futimens fsetxattr fremovexattr \
-    mkdirat unlinkat symlinkat linkat renameat2 fchmodat fchownat utimensat; do
-    flags+=(-Xlinker "--wrap=$name")
-  done
-  PEER_WORLD=1 PEER_TARGETS="interleave world" bounded "$build_seconds" swift build --package-path "$root" \
-    --scratch-path "$root/.build/world" -Xswiftc -DPEER_PTHREAD_MUTEX "${flags[@]}"
-}
-
 # One of the compiler's runtime libraries, such as a sanitizer's, by its name.
 runtime_library() {
   local resources library

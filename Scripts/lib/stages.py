@@ -105,7 +105,7 @@ def check_stages():
         released("Debian package", 'folder=$(mktemp -d); trap \'rm -rf "$folder"\' EXIT; Scripts/package --check "$folder"', alone="release folder"),
         released("simulations", "Scripts/simulate --seeds 10000 --mutations", alone="release folder"),
         released("simulations of a receiver that stays", "Scripts/simulate --seeds 3000 --keep", alone="release folder"),
-        Stage("the world", "Scripts/world --seeds 1000", alone="world folder"),
+        Stage("the world", "$root/.build/debug/world --seeds 1000", needs="debug build", room=2),
         released("attacks", "Lab/attack", room=4),
         Stage("fuzzing", "Lab/fuzz --quick --jobs 2 --seed 1 all 1", room=2),
     ]

@@ -1,9 +1,8 @@
 import Glibc
 
 // All modules take their mutex from here and not from Synchronization. That library's mutex waits
-// in the kernel without the C library, which the thread sanitizer cannot see, so the sanitizer
-// would report each access to a protected value as a race. Lab/sanitize and Lab/interleave therefore build with
-// PEER_PTHREAD_MUTEX, and all other builds use the library's mutex.
+// in the kernel without the C library, which neither the thread sanitizer nor the world of Tests/World
+// can see. Builds for debugging therefore have PEER_PTHREAD_MUTEX; releases use the library's mutex.
 #if PEER_PTHREAD_MUTEX
 
   /// A value that one thread at a time may access, behind a mutex of the C library.
