@@ -232,7 +232,9 @@ let package = Package(
     .testTarget(
       name: "SimulatorTests", dependencies: ["TransferSimulator"], path: "Tests/Simulator/Tests", swiftSettings: common),
     // The world in which both ends run as they are.
-    .target(name: "CWorld", dependencies: ["COpenSSL"], path: "Tests/World/CWorld"),
+    .target(
+      name: "CWorld", dependencies: ["COpenSSL"], path: "Tests/World/CWorld",
+      cSettings: [.unsafeFlags(["-O2"]), .enableWarning("all"), .treatAllWarnings(as: .error)]),
     .executableTarget(
       name: "world",
       dependencies: [

@@ -48,14 +48,26 @@ void world_ground(void) {
 
 void world_settle(char **arguments) {
   own_random();
+  // A descriptor would shift the numbers of all others.
+  close_range(3, ~0U, 0);
   if ((personality(0xFFFFFFFF) & ADDR_NO_RANDOMIZE) && getenv("SWIFT_DETERMINISTIC_HASHING")) return;
   setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1);
   if (personality(ADDR_NO_RANDOMIZE) == -1) return;
   execv("/proc/self/exe", arguments);
 }
 
-int world_fork(void) {
+int world_fork(int processor) {
   pid_t child = fork();
-  if (child == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
-  return child;
+  if (child != 0) return child;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // The baton goes from one thread to the next one sooner on the same processor.
+  cpu_set_t all, own;
+  CPU_ZERO(&own);
+  if (sched_getaffinity(0, sizeof all, &all) != 0) return 0;
+  processor %= CPU_COUNT(&all);
+  for (size_t i = 0; i < CPU_SETSIZE; i++) {
+    if (CPU_ISSET(i, &all) && processor-- == 0) CPU_SET(i, &own);
+  }
+  sched_setaffinity(0, sizeof own, &own);
+  return 0;
 }

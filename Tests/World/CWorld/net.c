@@ -45,7 +45,9 @@ uint64_t arrival(struct socket *socket) {
 
 static void carry(struct socket *to, const unsigned char *bytes, uint32_t count) {
   struct way *way = &to->in;
-  for (uint32_t i = 0; i < count; i++) way->bytes[(way->start + way->count + i) % ring_size] = bytes[i];
+  uint32_t place = (way->start + way->count) % ring_size, first = ring_size - place < count ? ring_size - place : count;
+  memcpy(way->bytes + place, bytes, first);
+  memcpy(way->bytes, bytes + first, count - first);
   way->count += count;
   uint64_t moment = world->now + 50000 + draw() % 2000000;
   if (moment < way->last_arrival) moment = way->last_arrival;
@@ -56,13 +58,15 @@ static void carry(struct socket *to, const unsigned char *bytes, uint32_t count)
     way->segments[last].arrival = moment;
     return;
   }
-  uint32_t place = (way->first + way->segment_count++) % most_segments;
-  way->segments[place].arrival = moment;
-  way->segments[place].size = count;
+  uint32_t next = (way->first + way->segment_count++) % most_segments;
+  way->segments[next].arrival = moment;
+  way->segments[next].size = count;
 }
 
 static void take(struct way *way, unsigned char *bytes, uint32_t count, bool stays) {
-  for (uint32_t i = 0; i < count; i++) bytes[i] = way->bytes[(way->start + i) % ring_size];
+  uint32_t first = ring_size - way->start < count ? ring_size - way->start : count;
+  memcpy(bytes, way->bytes + way->start, first);
+  memcpy(bytes + first, way->bytes, count - first);
   if (stays) return;
   way->start = (way->start + count) % ring_size;
   way->count -= count;

@@ -19,11 +19,20 @@ _Thread_local int self = -1;
 
 int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
-uint64_t draw(void) {
-  uint64_t value = (world->random += 0x9E3779B97F4A7C15);
+static uint64_t next(uint64_t *state) {
+  uint64_t value = (*state += 0x9E3779B97F4A7C15);
   value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;
   value = (value ^ (value >> 27)) * 0x94D049BB133111EB;
   return value ^ (value >> 31);
+}
+
+uint64_t draw(void) { return next(&world->random); }
+
+void world_fill(void *bytes, size_t count, uint64_t seed) {
+  for (size_t i = 0; i < count; i += sizeof seed) {
+    uint64_t word = next(&seed);
+    memcpy((char *)bytes + i, &word, count - i < sizeof word ? count - i : sizeof word);
+  }
 }
 
 // MARK: The trace
@@ -31,7 +40,12 @@ uint64_t draw(void) {
 void note_bytes(const void *bytes, size_t count) {
   const unsigned char *all = bytes;
   uint64_t trace = world->counts.trace;
-  for (size_t i = 0; i < count; i++) trace = (trace ^ all[i]) * 0x100000001B3;
+  for (size_t i = 0; i < count; i += sizeof trace) {
+    uint64_t word = 0;
+    memcpy(&word, all + i, count - i < sizeof word ? count - i : sizeof word);
+    trace = (trace ^ word) * 0x9E3779B97F4A7C15;
+    trace ^= trace >> 32;
+  }
   world->counts.trace = trace;
 }
 

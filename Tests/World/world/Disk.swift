@@ -7,7 +7,7 @@ struct Disk {
   private struct Node {
     var mode: UInt32
     var modified: timespec?
-    var content: [UInt8] = []
+    var content = Data()
     var target: [UInt8] = []
     /// The items of a folder, by their names.
     var entries: [[UInt8]: UInt64] = [:]
@@ -123,18 +123,18 @@ struct Disk {
         node.modified = nil
         let end = change.kind == world_hole ? min(a + count, node.content.count) : a + count
         guard end > a else { return }
-        if node.content.count < end { node.content += [UInt8](repeating: 0, count: end - node.content.count) }
+        if node.content.count < end { node.content.append(Data(count: end - node.content.count)) }
         if change.kind == world_hole {
-          for place in a..<end { node.content[place] = 0 }
+          node.content.resetBytes(in: a..<end)
         } else {
-          node.content.replaceSubrange(a..<end, with: change.bytes)
+          node.content.replaceSubrange(a..<end, with: change.bytes.baseAddress!, count: change.bytes.count)
         }
       }
     case world_size:
       edit(entry.file) { node in
         node.modified = nil
         if a < node.content.count { node.content.removeLast(node.content.count - a) }
-        node.content += [UInt8](repeating: 0, count: a - node.content.count)
+        node.content.append(Data(count: a - node.content.count))
       }
     case world_mode: edit(entry.file) { $0.mode = $0.kind | UInt32(a & 0o7777) }
     case world_time: edit(entry.file) { $0.modified = timespec(tv_sec: a, tv_nsec: Int(entry.b)) }
@@ -186,7 +186,7 @@ struct Disk {
     case S_IFLNK: symlink(String(decoding: node.target, as: UTF8.self), path)
     default:
       let opened = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
-      _ = write(opened, node.content, node.content.count)
+      node.content.write(to: opened)
       close(opened)
     }
     if node.kind != S_IFLNK { chmod(path, node.mode & 0o7777) }

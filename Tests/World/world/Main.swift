@@ -4,20 +4,24 @@ import MigrationSystem
 
 /// Runs both ends as the product has them, in a world of which each seed decides everything else.
 ///
-/// Usage: world [--seeds N | --seed N] [--first N] [--calm] [--trace]
+/// Usage: world [--seeds N | --seed N] [--first N] [--jobs N] [--calm] [--trace]
 @main enum World {
   static func main() throws {
     var (seeds, first): (UInt64, UInt64) = (200, 1)
-    var (traces, isCalm) = (false, false)
+    var (traces, isCalm, jobs) = (false, false, CurrentProcess.processors)
     var words = CommandLine.arguments.dropFirst()
     while let word = words.popFirst() {
       switch word {
       case "--trace": traces = true
       case "--calm": isCalm = true
-      case "--seeds", "--first", "--seed":
+      case "--seeds", "--first", "--seed", "--jobs":
         guard let number = words.popFirst().flatMap({ UInt64($0) }) else { usage() }
-        if word == "--seeds" { seeds = number } else { first = number }
-        if word == "--seed" { seeds = 1 }
+        switch word {
+        case "--seeds": seeds = number
+        case "--jobs": jobs = max(1, Int(number))
+        case "--first": first = number
+        default: (first, seeds) = (number, 1)
+        }
       default: usage()
       }
     }
@@ -25,11 +29,11 @@ import MigrationSystem
     world_settle(CommandLine.unsafeArgv)
     SignalSource.ignoreBrokenPipe()
     Ends.warmUp()
-    exit(Campaign(seeds: first..<first + seeds, isCalm: isCalm, traces: traces).run() ? 0 : 1)
+    exit(Campaign(seeds: first..<first + seeds, isCalm: isCalm, traces: traces, jobs: jobs).run() ? 0 : 1)
   }
 
   private static func usage() -> Never {
-    print("usage: world [--seeds N | --seed N] [--first N] [--calm] [--trace]")
+    print("usage: world [--seeds N | --seed N] [--first N] [--jobs N] [--calm] [--trace]")
     exit(2)
   }
 }
@@ -39,6 +43,8 @@ struct Campaign {
   let seeds: Range<UInt64>
   let isCalm: Bool
   let traces: Bool
+  /// How many run at the same time.
+  let jobs: Int
   /// How long one seed may take: a guard against hangs, not a promise.
   private static let bound: CInt = 120_000
 
@@ -47,6 +53,7 @@ struct Campaign {
 
   private struct Worker {
     let seed: UInt64
+    let processor: Int
     let process: pid_t
     let output: CInt
   }
@@ -55,7 +62,7 @@ struct Campaign {
     var (next, workers, sum, failures) = (seeds.lowerBound, [Worker](), Tally(), 0)
     let begin = BootInstant.now()
     while true {
-      while workers.count < CurrentProcess.processors, next < seeds.upperBound, failures < 10 {
+      while workers.count < jobs, next < seeds.upperBound, failures < 10 {
         workers.append(start(next, beside: workers))
         next += 1
       }
@@ -90,10 +97,11 @@ struct Campaign {
     fflush(nil)
     var ends: [CInt] = [0, 0]
     guard pipe(&ends) == 0 else { fatalError("no pipe: \(errno)") }
-    let process = world_fork()
+    let processor = (0..<jobs).first { free in !workers.contains { $0.processor == free } } ?? 0
+    let process = world_fork(CInt(processor))
     if process != 0 {
       close(ends[1])
-      return Worker(seed: seed, process: process, output: ends[0])
+      return Worker(seed: seed, processor: processor, process: process, output: ends[0])
     }
     setpgid(0, 0)
     // The numbers of a seed's own descriptors are the same, however many seeds run beside it.

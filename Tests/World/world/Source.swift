@@ -11,7 +11,7 @@ struct Source {
   var wasSent = false
   /// What the new device's user has changed or removed there since it arrived, with the content at the source
   /// then.
-  var settled: [String: [UInt8]] = [:]
+  var settled: [String: Data] = [:]
 
   init(_ seed: UInt64, _ name: String) {
     folder = "\(Ends.source)/\(name)"
@@ -26,15 +26,11 @@ struct Source {
 struct Changes {
   private var generator: Generator
   /// What the new device's user has made.
-  private var made: [[UInt8]] = []
+  private var made: [Data] = []
 
   init(seed: UInt64) { generator = Generator(seed: seed ^ 0x5EED) }
 
   private mutating func below(_ bound: Int) -> Int { Int(generator.next() % UInt64(bound)) }
-
-  private mutating func bytes(_ count: Int) -> [UInt8] {
-    (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
-  }
 
   /// The old device's user works on.
   mutating func change(_ source: inout Source) {
@@ -44,8 +40,8 @@ struct Changes {
       // Some programs keep the size, and set the time again.
       let isHidden = below(2) == 0
       let file = open(path, O_WRONLY)
-      let content = bytes(isHidden ? item.content.count : 1 + below(3000))
-      _ = write(file, content, content.count)
+      let content = generator.data(isHidden ? item.content.count : 1 + below(3000))
+      content.write(to: file)
       if !isHidden { ftruncate(file, content.count) }
       close(file)
       world_say("changes \(path)\(isHidden ? ", and dates it back" : "")")
@@ -69,9 +65,9 @@ struct Changes {
         }
       }
       guard below(2) == 0 else { continue }
-      let content = bytes(1 + below(3000))
+      let content = generator.data(1 + below(3000))
       let file = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o644)
-      _ = write(file, content, content.count)
+      content.write(to: file)
       close(file)
       touch(path, at: 900_000_000 + below(90_000_000))
       made.append(content)

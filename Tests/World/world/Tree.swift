@@ -1,3 +1,4 @@
+import CWorld
 import Foundation
 import TestSupport
 
@@ -7,7 +8,7 @@ struct Tree: Equatable {
     let mode: UInt32
     let modified: Int
     /// The content of a file, the target of a link.
-    let content: [UInt8]
+    let content: Data
   }
 
   var items: [String: Item] = [:]
@@ -19,9 +20,9 @@ struct Tree: Equatable {
       var status = stat()
       guard lstat(path, &status) == 0 else { continue }
       let (kind, isLink) = (status.st_mode & S_IFMT, status.st_mode & S_IFMT == S_IFLNK)
-      var content: [UInt8] = []
+      var content = Data()
       if kind == S_IFREG { content = Self.content(path, Int(status.st_size)) }
-      if isLink { content = Self.target(path) }
+      if isLink { content = Data(Self.target(path)) }
       items[prefix + name] = Item(
         mode: isLink ? kind : status.st_mode, modified: isLink ? 0 : status.st_mtim.tv_sec, content: content)
       if kind == S_IFDIR { items.merge(Tree(path, below: "\(prefix)\(name)/").items) { one, _ in one } }
@@ -55,15 +56,11 @@ struct Tree: Equatable {
     rmdir(path)
   }
 
-  static func content(_ path: String, _ size: Int) -> [UInt8] {
+  static func content(_ path: String, _ size: Int) -> Data {
     let file = open(path, O_RDONLY)
     defer { close(file) }
-    var (bytes, done) = ([UInt8](repeating: 0, count: size), 0)
-    while done < size {
-      let count = bytes.withUnsafeMutableBytes { read(file, $0.baseAddress! + done, size - done) }
-      if count <= 0 { break }
-      done += count
-    }
+    var bytes = Data(count: size)
+    bytes.withUnsafeMutableBytes { if !$0.isEmpty { _ = read(file, $0.baseAddress!, size) } }
     return bytes
   }
 
@@ -77,6 +74,21 @@ struct Tree: Equatable {
       }
     }
     return items.keys.sorted().first { whole.items[$0] == nil }.map { "\($0) is there, and was not sent" }
+  }
+}
+
+extension Generator {
+  mutating func data(_ count: Int) -> Data {
+    var bytes = Data(count: count)
+    let seed = next()
+    bytes.withUnsafeMutableBytes { world_fill($0.baseAddress, $0.count, seed) }
+    return bytes
+  }
+}
+
+extension Data {
+  func write(to file: CInt) {
+    withUnsafeBytes { if !$0.isEmpty { _ = Glibc.write(file, $0.baseAddress!, $0.count) } }
   }
 }
 
@@ -95,7 +107,7 @@ struct Planter {
 
   /// Makes a few roots, and returns their names.
   mutating func plant() -> [String] {
-    let roots = (0...below(3)).map { "root\($0)" }
+    let roots = (0...below(2)).map { "root\($0)" }
     for root in roots {
       if below(4) == 0 { file(root) } else { directory(root, depth: 0) }
     }
@@ -104,7 +116,7 @@ struct Planter {
 
   private mutating func directory(_ path: String, depth: Int) {
     mkdir("\(folder)/\(path)", 0o755)
-    for index in 0..<below(depth == 0 ? 9 : 4) {
+    for index in 0..<below(depth == 0 ? 7 : 4) {
       let name = "\(path)/\(index)"
       switch below(12) {
       case 0 where depth < 3, 1 where depth < 3: directory(name, depth: depth + 1)
@@ -117,16 +129,15 @@ struct Planter {
   }
 
   private mutating func file(_ path: String) {
-    let sizes = [0, 1 + below(3000), 1 + below(3000), 1 + below(3000), 1 + below(100_000), 1 + below(1_500_000)]
-    var bytes = [UInt8](repeating: 0, count: sizes[below(12) == 0 ? 5 : below(5)])
-    let isSparse = below(8) == 0
-    bytes.withUnsafeMutableBytes { words in
-      for place in stride(from: 0, to: words.count / 8 * 8, by: 8) where !isSparse || place / 65536 % 2 == 0 {
-        words.storeBytes(of: generator.next(), toByteOffset: place, as: UInt64.self)
+    let sizes = [0, 1 + below(3000), 1 + below(3000), 1 + below(3000), 1 + below(60_000), 1 + below(1_000_000)]
+    var bytes = generator.data(sizes[below(20) == 0 ? 5 : below(5)])
+    if below(8) == 0 {
+      for place in stride(from: 65536, to: bytes.count, by: 131072) {
+        bytes.resetBytes(in: place..<min(place + 65536, bytes.count))
       }
     }
     let file = open("\(folder)/\(path)", O_WRONLY | O_CREAT | O_EXCL, 0o644)
-    _ = write(file, bytes, bytes.count)
+    bytes.write(to: file)
     fchmod(file, [0o644, 0o600, 0o755][below(3)])
     close(file)
     date(path)

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /// What every strand has done since the world began, for its report.
@@ -42,6 +43,9 @@ struct world_counts world_count(void);
 
 /// A number below a bound, as the seed decides.
 uint64_t world_draw(uint64_t bound);
+
+/// Fills memory as a seed decides.
+void world_fill(void *bytes, size_t count, uint64_t seed);
 
 /// Writes a line into the trace.
 void world_say(const char *line);
@@ -106,7 +110,7 @@ struct world_logged {
 /// The log of changes of all processes, and its length.
 const unsigned char *world_log(uint64_t *length);
 
-/// A file of the director's takes the place of another one, and its number and times.
+/// A file of the director's replaces another one, and has its number and times.
 void world_replace(uint64_t file, uint64_t new_file);
 
 /// A file of the director's has changed.
@@ -116,13 +120,13 @@ void world_touch(uint64_t file);
 /// whether there was one.
 bool world_cut(uint64_t for_nanoseconds);
 
-/// Starts this program again, where its addresses and hashes are not the same each time; from here on
-/// OpenSSL's random numbers are the seed's, in strands.
+/// Starts this program again, where its addresses and hashes are not the same each time, without what it
+/// has inherited; from here on OpenSSL's random numbers are the seed's, in strands.
 void world_settle(char **arguments);
 
 /// From here on this process and its children have a file system of their own, in which there is nothing
 /// but folders for two devices.
 void world_ground(void);
 
-/// Makes a copy of this process, which has only one thread.
-int world_fork(void);
+/// Makes a copy of this process, which has only one thread, on one of the processors.
+int world_fork(int processor);
