@@ -238,8 +238,8 @@ let package = Package(
     .executableTarget(
       name: "world",
       dependencies: [
-        "CWorld", "MigrationArchive", "MigrationEngine", "MigrationSystem", "MigrationTransfer", "MigrationWire",
-        "PeerTransfer", "TestSupport",
+        "CWorld", "MigrationArchive", "MigrationEngine", "MigrationSystem", "MigrationTLS", "MigrationTransfer",
+        "MigrationWire", "PeerTransfer", "TestSupport",
       ],
       path: "Tests/World/world", swiftSettings: common, linkerSettings: [.unsafeFlags(worldly)]),
     .executableTarget(

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -62,6 +63,9 @@ static void touch_name(int folder, const char *name) {
   if (self >= 0 && __real_fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0) touch(status.st_ino, false);
 }
 
+/// The device of every file.
+enum { own_device = 77 };
+
 /// Files that the program dates itself are older than the machine.
 enum { dated_by_kernel = 1500000000 };
 
@@ -74,7 +78,7 @@ static void translate(struct stat *status) {
   if (self < 0) return;
   struct inode *one = inode_of(status->st_ino);
   status->st_ino = one->number;
-  status->st_dev = 77;
+  status->st_dev = own_device;
   date(&status->st_ctim.tv_sec, one->changed, &status->st_ctim.tv_nsec);
   status->st_atim = status->st_ctim;
   if (status->st_mtim.tv_sec > dated_by_kernel) date(&status->st_mtim.tv_sec, one->modified, &status->st_mtim.tv_nsec);
@@ -99,7 +103,7 @@ REAL(int, statx, int folder, const char *name, int flags, unsigned mask, struct 
   int64_t second, nanosecond;
   status->stx_ino = one->number;
   status->stx_dev_major = 0;
-  status->stx_dev_minor = 77;
+  status->stx_dev_minor = own_device;
   date(&second, one->changed, &nanosecond);
   status->stx_ctime.tv_sec = second;
   status->stx_ctime.tv_nsec = (unsigned)nanosecond;
@@ -117,25 +121,70 @@ REAL(int, fstatfs, int file, struct statfs *status) {
   return code;
 }
 
+/// The size of a disk that is small; a twentieth of it is its reserve.
+enum { small_disk = 20 << 20 };
+
+static uint64_t used_bytes(void) {
+  struct statvfs status;
+  if (statvfs("/dev/shm", &status) != 0) abort();
+  return (status.f_blocks - status.f_bfree) * status.f_frsize;
+}
+
+void world_narrow(uint64_t room) { world->end_of_disk = used_bytes() + small_disk / 20 + room; }
+
+void world_shut(uint64_t folder) { world->shut = folder; }
+
 REAL(int, fstatvfs, int file, struct statvfs *status) {
   int code = __real_fstatvfs(file, status);
   if (self < 0) return code;
   status->f_bsize = status->f_frsize = 4096;
   status->f_blocks = status->f_bfree = status->f_bavail = 1 << 20;
   status->f_files = status->f_ffree = status->f_favail = 1 << 20;
+  if (world->end_of_disk > 0) {
+    uint64_t used = used_bytes();
+    status->f_blocks = small_disk / 4096;
+    status->f_bfree = status->f_bavail = used < world->end_of_disk ? (world->end_of_disk - used) / 4096 : 0;
+  }
   return code;
 }
 
 // MARK: Opening and closing
 
+int __real_close(int);
+
+/// The kernel's list of locks, with the world's own numbers of processes and files.
+static int open_locks(void) {
+  FILE *all = fopen("/proc/locks", "re");
+  int file = (int)syscall(SYS_openat, AT_FDCWD, "/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (!all || file < 0) abort();
+  char line[128];
+  while (fgets(line, sizeof line, all)) {
+    int id, process = 1;
+    unsigned long real;
+    if (sscanf(line, "%*d: FLOCK ADVISORY WRITE %d %*x:%*x:%lu", &id, &real) != 2) continue;
+    while (process < world->process_count && world->processes[process].id != id) process++;
+    if (process < world->process_count)
+      dprintf(file, "1: FLOCK ADVISORY WRITE %d 00:%02x:%u 0 EOF\n", 1000 + process, own_device, inode_of(real)->number);
+  }
+  fclose(all);
+  lseek(file, 0, SEEK_SET);
+  return file;
+}
+
 static int open_at(int folder, const char *name, int flags, mode_t mode) {
   if (self < 0) return (int)syscall(SYS_openat, folder, name, flags, mode);
+  if (strcmp(name, "locks") == 0) return open_locks();
   bool may_change = flags & (O_CREAT | O_TRUNC);
   if (may_change) point();
   struct stat status;
   bool is_new = (flags & O_CREAT) && __real_fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0;
   int file = (int)syscall(SYS_openat, folder, name, flags, mode);
   if (file < 0) return file;
+  if (world->shut != 0 && __real_fstat(file, &status) == 0 && status.st_ino == world->shut) {
+    note("cannot open %s", name);
+    __real_close(file);
+    return fail(EIO);
+  }
   if (file < most_files) own()->told[file] = world->losses;
   if (is_new && __real_fstat(folder, &status) == 0) touch(status.st_ino, true);
   if (is_new || (flags & O_TRUNC)) touch_file(file, true);
@@ -194,10 +243,29 @@ static bool tells_loss(int file) {
   return true;
 }
 
+void world_lose_at_sync(bool when_not_alone) {
+  world->loses = true;
+  world->loses_at_two = when_not_alone;
+}
+
+/// A sync of a file system takes its time.
+static void sync_slowly(enum world_change kind) {
+  if (kind != world_all_synced || world->sync == 0) return;
+  own()->syncing++;
+  wait_as(waiting, NULL, world->now + draw() % world->sync);
+  if (world->loses && (!world->loses_at_two || own()->syncing > 1)) {
+    world->loses = false;
+    world_lose_writes();
+    world->has_alarm = true;
+  }
+  own()->syncing--;
+}
+
 #define SYNCING(name, kind) \
   REAL(int, name, int file) { \
     if (self < 0) return __real_##name(file); \
     point(); \
+    sync_slowly(kind); \
     bool is_lost = tells_loss(file); \
     note(#name " %d: %d", file, is_lost); \
     if (!is_lost) log_file(kind, file, 0, 0, NULL, 0); \

@@ -38,8 +38,8 @@ void world_ground(void) {
     perror("error: the world has no file system of its own");
     exit(3);
   }
-  static const char *const folders[] = {"old", "new", "old-home", "new-home"};
-  for (int i = 0; i < 4; i++) {
+  static const char *const folders[] = {"old", "new", "old-home", "new-home", "other-home"};
+  for (int i = 0; i < 5; i++) {
     char path[64];
     snprintf(path, sizeof path, "/dev/shm/%s", folders[i]);
     if (mkdir(path, 0700) != 0) abort();

@@ -49,7 +49,7 @@ static void carry(struct socket *to, const unsigned char *bytes, uint32_t count)
   memcpy(way->bytes + place, bytes, first);
   memcpy(way->bytes, bytes + first, count - first);
   way->count += count;
-  uint64_t moment = world->now + 50000 + draw() % 2000000;
+  uint64_t moment = world->now + 50000 + draw() % world->network;
   if (moment < way->last_arrival) moment = way->last_arrival;
   way->last_arrival = moment;
   if (way->segment_count == most_segments) {

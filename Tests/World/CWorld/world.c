@@ -251,11 +251,13 @@ void world_begin(uint64_t seed, bool traces) {
   world->random = seed;
   world->traces = traces;
   world->next_port = 40000;
+  world_slow(2000000, 0);
   world->counts = (struct world_counts){.trace = 0xCBF29CE484222325};
 }
 
 struct world_counts world_count(void) {
   world->counts.time = world->now;
+  world->counts.losses = world->losses;
   return world->counts;
 }
 
@@ -383,6 +385,15 @@ void world_kill(int process, bool with_machine) {
 }
 
 int world_result(int process) { return world->processes[process].result; }
+
+uint64_t world_told(int process) { return world->processes[process].figure; }
+
+void world_tell(uint64_t figure) { own()->figure = figure; }
+
+void world_slow(uint64_t network, uint64_t sync) {
+  world->network = network;
+  world->sync = sync;
+}
 
 int world_left(int process) { return world->processes[process].left; }
 

@@ -53,6 +53,9 @@ struct process {
   bool is_alive;
   /// The threads and descriptors that it had left when it ended.
   int left;
+  uint64_t figure;
+  /// How many of its strands sync a file system.
+  int syncing;
   struct file files[most_files];
   /// The lost writes that each open file has been told of.
   unsigned told[most_files];
@@ -107,6 +110,12 @@ struct world {
   bool has_order_only;
   struct world_counts counts;
   unsigned losses;
+  /// The longest ways of bytes, and syncs of file systems.
+  uint64_t network, sync;
+  bool loses, loses_at_two;
+  /// Where the disk is full; 0 for a large one.
+  uint64_t end_of_disk;
+  ino_t shut;
   uint64_t events[most_objects];
   uint64_t timers[most_objects];
   bool events_used[most_objects], timers_used[most_objects];

@@ -1,17 +1,30 @@
 import CWorld
 import Foundation
-import MigrationArchive
 import MigrationEngine
 import MigrationSystem
-import MigrationTransfer
+import MigrationWire
 
 /// One seed: two users want everything on the new device, and start their command again until it is.
 struct Course {
+  /// What happens besides.
+  private enum Kind {
+    /// Processes die, machines lose their power, connections are cut, disks fail, users do more at once.
+    case mixed
+    /// Other processes do what disturbs nobody: no run may fail.
+    case beside
+    /// What is there gets other names; the import is killed meanwhile, and the transfer forgotten.
+    case aside
+    /// The new device's disk is nearly full and slow, and fails at a sync.
+    case full
+    /// A folder cannot be read in a later session.
+    case shut
+  }
+
   /// A machine, and its user with a command that is started again until it succeeds.
   private struct User {
     let name: String
     let home: String
-    var start: () throws -> Void
+    var start: () throws -> Void = {}
     var disk: Disk
     /// The running process.
     var process: CInt?
@@ -22,8 +35,8 @@ struct Course {
     var startsAt: UInt64?
     var starts = 0
     var isDone = false
-    /// Whether nothing was left for another start.
-    var isTidy = false
+    /// What the process that has succeeded told.
+    var told: UInt64 = 0
   }
 
   /// What a second process does.
@@ -31,6 +44,8 @@ struct Course {
     /// The same command.
     case again
     case forget, purge
+    /// Forgets what another home of this user has.
+    case forgetElsewhere
   }
 
   private static let second: UInt64 = 1_000_000_000
@@ -39,12 +54,18 @@ struct Course {
   /// How long an end may run after the other one has ended.
   private static let longestEnd = 3600 * second
 
+  private let kind: Kind
   private var tally = Tally()
   private var users: [User]
   private var faults: Int
   private var hasForgotten = false
+  /// Whether anything has happened in this pass for which a run may fail.
+  private var isExcused = false
   /// Whether a disk has lost what was written, and its machine is about to lose its power.
   private var isLosing = false
+  private var losses: UInt64 = 0
+  /// The room of a disk that is nearly full.
+  private var room: UInt64 = 0
   /// How often the user sends: each time what has changed meanwhile, or another source.
   private var passesLeft: Int
   private let streams: UInt32?
@@ -52,12 +73,16 @@ struct Course {
   /// The number of the source that this pass sends.
   private var current = 0
   private var changes: Changes
+  /// What was at the destination before.
+  private var before = Tree()
+  /// A folder that cannot be read now, and the paths in it that had arrived.
+  private var shut: (folder: String, arrived: [String])?
 
   static func run(_ seed: UInt64, isCalm: Bool, traces: Bool) -> (Tally, String?) {
     world_ground()
     world_begin(seed, traces)
     var course = Course(seed, isCalm: isCalm)
-    let broken = course.run()
+    let broken = course.run() ?? course.settle()
     let counts = world_count()
     course.tally.switches = counts.switches
     course.tally.trace = counts.trace
@@ -65,26 +90,59 @@ struct Course {
   }
 
   private init(_ seed: UInt64, isCalm: Bool) {
+    kind = isCalm ? .mixed : [.mixed, .mixed, .mixed, .mixed, .beside, .aside, .full, .shut][Int(world_draw(8))]
     faults = isCalm ? 0 : Int(world_draw(6))
     streams = [nil, 1, 2, 3][Int(world_draw(4))]
-    passesLeft = world_draw(3) == 0 ? 1 + Int(world_draw(3)) : 0
+    passesLeft = kind != .mixed && kind != .beside || world_draw(3) > 0 ? 0 : 1 + Int(world_draw(3))
     sources = [Source(seed, "a")]
     if passesLeft > 0 { sources.append(Source(~seed, "b")) }
     changes = Changes(seed: seed)
     users = [
-      User(name: "receiver", home: Ends.newHome, start: {}, disk: Disk([Ends.destination, Ends.newHome])),
-      User(name: "sender", home: Ends.oldHome, start: {}, disk: Disk([Ends.source, Ends.oldHome])),
+      User(
+        name: "receiver", home: Ends.newHome, disk: Disk([Ends.destination, Ends.newHome, Ends.otherHome])),
+      User(name: "sender", home: Ends.oldHome, disk: Disk([Ends.source, Ends.oldHome])),
     ]
-    send(remembers: passesLeft > 0)
+    if world_draw(3) == 0 { world_slow(200_000_000, Self.second / 2) }
+    prepare()
+    send()
+  }
+
+  /// Whether both ends remember each other.
+  private var remembers: Bool { sources.count > 1 }
+
+  private mutating func prepare() {
+    switch kind {
+    case .mixed: return
+    case .beside:
+      // Another home has received into the same folder.
+      let process = Ends.start { try Ends.receive(home: Ends.otherHome, port: 47471) }
+      _ = world_turn(now + Self.second, 0)
+      world_kill(process, false)
+      faults = max(1, faults)
+    case .aside:
+      changes.settle(in: Ends.destination, under: sources[0].roots)
+      before = Tree(Ends.destination)
+      users[0].disk.look()
+      faults = 1000
+    case .full:
+      world_slow(50_000_000, 2 * Self.second)
+      room = UInt64(sources[0].tree.items.values.reduce(0) { $0 + ($1.content.count + 8191) / 4096 * 4096 }) + 65536
+      world_narrow(room)
+      world_lose_at_sync(world_draw(3) > 0)
+      faults = 0
+    case .shut: faults = 1
+    }
   }
 
   /// Both users begin.
-  private mutating func send(remembers: Bool) {
-    let (source, streams) = (sources[current], streams)
-    users[0].start = { try Ends.receive(remembers: remembers) }
+  private mutating func send() {
+    let (source, streams, remembers) = (sources[current], streams, remembers)
+    let existing: Existing? = kind == .aside ? .setAside : nil
+    users[0].start = { try Ends.receive(remembers: remembers, existing: existing) }
     users[1].start = { try Ends.send(source.roots, of: source.folder, streams: streams, remembers: remembers) }
+    isExcused = kind != .mixed && kind != .beside
     for index in users.indices {
-      (users[index].starts, users[index].isDone, users[index].isTidy, users[index].processes) = (0, false, false, [])
+      (users[index].starts, users[index].isDone, users[index].processes) = (0, false, [])
       users[index].startsAt = now + (index == 0 ? 0 : Self.second + world_draw(2 * Self.second))
     }
   }
@@ -97,7 +155,7 @@ struct Course {
     current = Int(world_draw(2))
     changes.change(&sources[current])
     for index in users.indices { users[index].disk.look() }
-    send(remembers: true)
+    send()
   }
 
   private var now: UInt64 { world_count().time }
@@ -107,27 +165,42 @@ struct Course {
       for index in users.indices where users[index].startsAt.map({ $0 <= now }) ?? false { start(index) }
       if users.contains(where: \.isDone), users.allSatisfy({ $0.process == nil && $0.startsAt == nil }) {
         // Nothing is to come of the others any more.
-        for user in users { for other in user.others.keys.sorted() { world_kill(other, false) } }
-        sources[current].wasSent = true
+        for index in users.indices {
+          for other in users[index].others.keys.sorted() { world_kill(other, false) }
+          users[index].others = [:]
+        }
         if let broken = judge() { return broken }
+        sources[current].wasSent = true
         if passesLeft == 0 { return nil }
         sendAgain()
         continue
       }
       let starts = users.compactMap(\.startsAt).min()
-      let until = starts ?? now + Self.longestEnd
-      let points = isLosing ? 1 + world_draw(200) : faults > 0 ? 1 + world_draw(UInt64(1) << (4 + world_draw(10))) : 0
-      switch world_turn(until, points) {
+      switch world_turn(starts ?? now + Self.longestEnd, pause) {
       case world_moment:
         if starts == nil { return "\(running) does not end" }
       case world_stuck: return "\(running) waits without an end"
       case world_alarm:
-        faults -= 1
-        harm()
+        if world_count().losses > losses {
+          losses = world_count().losses
+          tally.lostWrites += 1
+          isLosing = true
+        } else {
+          faults -= 1
+          harm()
+          if kind == .aside, faults == 0 { return forgetHalf() }
+        }
       default:
         if let broken = reap() { return broken }
       }
     }
+  }
+
+  /// How many points pass until something happens; 0 if nothing does.
+  private var pause: UInt64 {
+    if isLosing { return 1 + world_draw(200) }
+    if faults <= 0 { return 0 }
+    return kind == .aside ? 1 + world_draw(20) : 1 + world_draw(UInt64(1) << (3 + world_draw(11)))
   }
 
   private var running: String { users.filter { $0.process != nil }.map(\.name).joined(separator: " and ") }
@@ -144,6 +217,25 @@ struct Course {
     }
     users[index].process = process
     users[index].processes.insert(process)
+    // Some users start two at once.
+    if kind == .mixed, faults > 0, users[index].starts == 1, world_draw(4) == 0 { startOther(.again, index) }
+  }
+
+  private mutating func startOther(_ other: Other, _ index: Int) {
+    if other == .forget { hasForgotten = true }
+    if other == .again || other == .forget { isExcused = true }
+    let user = users[index]
+    let process = Ends.start {
+      switch other {
+      case .again: try user.start()
+      case .forget: try Ends.forget(user.home)
+      case .purge: try Ends.purge(user.home)
+      case .forgetElsewhere: try Ends.forget(Ends.otherHome)
+      }
+    }
+    users[index].others[process] = other
+    users[index].processes.insert(process)
+    tally.secondProcesses += 1
   }
 
   /// Takes note of the processes that have ended.
@@ -156,6 +248,9 @@ struct Course {
           return "the second \(name) has left \(world_left(process)) threads or descriptors"
         }
         if other == .again, world_result(process) == 0 { users[index].isDone = true }
+        if world_result(process) != 0, !isExcused {
+          return "the second \(name), to \(other), ends with \(world_result(process)), and nothing has failed"
+        }
       }
       guard let process = users[index].process, world_result(process) >= 0 else { continue }
       let (result, left) = (world_result(process), world_left(process))
@@ -163,7 +258,9 @@ struct Course {
       if left > 0 { return "the \(name) has left \(left) threads or descriptors" }
       if result == 0 {
         users[index].isDone = true
-        users[index].isTidy = true
+        users[index].told = world_told(process)
+      } else if !isExcused {
+        return "the \(name) ends with \(result), and nothing has failed"
       } else if let broken = again(index, result) {
         return broken
       }
@@ -175,11 +272,12 @@ struct Course {
   private mutating func again(_ index: Int, _ result: CInt? = nil) -> String? {
     // The other end has everything, or knows that.
     if users.contains(where: \.isDone) { return nil }
-    // After all, a name is taken by what has arrived, if an end does not know that any more.
-    if result == TransferFailure.Kind.refused.rawValue, mayNotKnow, isThere {
+    // What was forgotten after it had arrived would be sent again, and its names are taken.
+    if result == TransferFailure.Kind.refused.rawValue, hasForgotten, isThere {
       users[index].isDone = true
       return nil
     }
+    if kind == .full, result == TransferFailure.Kind.noSpace.rawValue { world_narrow(room) }
     // Another command of this user may be at work.
     if users[index].others.values.contains(.again) { users[index].starts -= 1 }
     guard users[index].starts < Self.mostStarts else {
@@ -196,35 +294,40 @@ struct Course {
       return
     }
     let index = Int(world_draw(2))
+    switch kind {
+    case .mixed: break
+    case .beside: return startOther(index == 0 && world_draw(2) == 0 ? .forgetElsewhere : .purge, index)
+    case .aside:
+      if hasSetAside {
+        for index in users.indices { kill(index) }
+        faults = 0
+      }
+      return
+    case .full: return
+    case .shut: return shutFolder()
+    }
+    isExcused = true
     switch world_draw(13) {
     case 0, 1, 2:
-      guard let process = users[index].process else { return }
-      world_kill(process, false)
-      users[index].process = nil
-      tally.kills += 1
+      kill(index)
       _ = again(index)
     case 3, 4: losePower(index)
-    case 5, 6, 7:
-      let other = Other(rawValue: world_draw(UInt64(Other.allCases.count)))!
-      if other == .forget { hasForgotten = true }
-      let user = users[index]
-      let process = Ends.start {
-        switch other {
-        case .again: try user.start()
-        case .forget: try Ends.forget(user.home)
-        case .purge: try Ends.purge(user.home)
-        }
-      }
-      users[index].others[process] = other
-      users[index].processes.insert(process)
-      tally.secondProcesses += 1
+    case 5, 6, 7: startOther(Other(rawValue: world_draw(3))!, index)
     case 8, 9, 10: if world_cut(0) { tally.cuts += 1 }
     case 11: if world_cut(world_draw(100 * Self.second)) { tally.stalls += 1 }
     default:
       world_lose_writes()
+      losses += 1
       tally.lostWrites += 1
       isLosing = true
     }
+  }
+
+  private mutating func kill(_ index: Int) {
+    guard let process = users[index].process else { return }
+    world_kill(process, false)
+    users[index].process = nil
+    tally.kills += 1
   }
 
   private mutating func losePower(_ index: Int) {
@@ -236,41 +339,85 @@ struct Course {
     if !users[index].isDone, users[index].startsAt == nil { _ = again(index) }
   }
 
-  /// Whether an end may have begun anew, beside what an earlier transfer has left.
-  private var mayNotKnow: Bool { hasForgotten || tally.powerLosses > 0 || tally.kills > 0 }
+  /// The sender dies, and its next run cannot read one of its folders.
+  private mutating func shutFolder() {
+    let folders = sources[0].tree.items.filter { $0.value.mode & S_IFMT == S_IFDIR && $0.key.contains("/") }
+    guard users[1].process != nil, let folder = folders.keys.min() else { return }
+    let staged = Tree(Ends.destination).staged
+    let arrived = sources[0].tree.items.filter { $0.key.hasPrefix(folder + "/") && staged.items[$0.key] == $0.value }
+    shut = (folder, arrived.keys.sorted())
+    world_say("\(folder) cannot be read any more, and \(arrived.count) items of it have arrived")
+    var status = stat()
+    lstat("\(sources[0].folder)/\(folder)", &status)
+    world_shut(UInt64(status.st_ino))
+    kill(1)
+    _ = again(1)
+  }
+
+  // MARK: What is promised
+
+  /// Whether an import has given something another name.
+  private var hasSetAside: Bool {
+    Tree.names(of: Ends.destination).contains { !$0.hasPrefix(".peer-") && !sources[0].roots.contains($0) }
+  }
 
   private var isThere: Bool { Tree(Ends.destination).withoutStaging.difference(from: sources[0].tree) == nil }
 
   /// What lies in the folders at last.
   private func judge() -> String? {
-    var there = Tree(Ends.destination)
-    // A receiver that was killed behind its last message has not tidied up, and an end may have begun anew.
-    if !users[0].isTidy || mayNotKnow || tally.secondProcesses > 0 { there = there.withoutStaging }
-    if tally.passes > 0 {
+    let there = Tree(Ends.destination).withoutStaging
+    if let shut {
+      let (lost, kept) = (sources[0].tree.without(shut.folder), there.without(shut.folder))
+      if let difference = kept.difference(from: lost) { return difference }
+      return shut.arrived.first { there.items[$0]?.content != sources[0].tree.items[$0]?.content }.map {
+        "\($0) had arrived, and is lost"
+      }
+    }
+    if tally.passes > 0 || kind == .aside {
       if let lost = changes.lost(of: sources, in: there) { return lost }
     } else if let difference = there.difference(from: sources[0].tree) {
       return difference
     }
-    for source in sources {
-      if let difference = Tree(source.folder).difference(from: source.tree) { return "the source: \(difference)" }
-    }
-    for home in [Ends.oldHome, Ends.newHome] {
-      do {
-        if let damaged = try TransferStore(home: Array(home.utf8)).list().damaged.first {
-          return "the record \(damaged.identifier) in \(home): \(damaged.reason)"
-        }
-      } catch {
-        return "the records in \(home): \(error.message)"
-      }
+    if !isExcused, tally.passes > 0, changes.removed(from: sources[current], number: current) > 0 {
+      for user in users where user.told == 0 { return "the \(user.name) does not say that items were removed" }
     }
     return nil
   }
-}
 
-extension Tree {
-  fileprivate var withoutStaging: Tree {
-    var tree = self
-    tree.items = items.filter { !$0.key.hasPrefix(".peer-") }
-    return tree
+  /// Both users forget what is unfinished: nothing is left then.
+  private mutating func settle() -> String? {
+    world_shut(0)
+    let there = Tree(Ends.destination).withoutStaging
+    if let broken = judgeHomes() { return broken }
+    for home in [Ends.newHome, Ends.oldHome] {
+      guard alone({ try Ends.forget(home) }) == 0 else { return "the records in \(home) cannot be forgotten" }
+    }
+    if let difference = Tree(Ends.destination).difference(from: there) { return "forgotten: \(difference)" }
+    for source in sources {
+      if let difference = Tree(source.folder).difference(from: source.tree) { return "the source: \(difference)" }
+    }
+    return Promises.brokenInHomes(isOver: true)
+  }
+
+  private func judgeHomes() -> String? { Promises.brokenInHomes(isOver: false) }
+
+  /// The import has died while something has another name, and is forgotten.
+  private mutating func forgetHalf() -> String? {
+    let result = alone { try Ends.forget(Ends.newHome) }
+    let there = Tree(Ends.destination).withoutStaging
+    if let lost = changes.lost(of: [], in: there) { return lost }
+    guard result == 0, there.difference(from: before) != nil else { return nil }
+    // The import may have been complete.
+    return there.contains(sources[0].tree) ? nil : "forgotten: \(there.difference(from: before) ?? "")"
+  }
+
+  /// Runs one process to its end.
+  private func alone(_ body: @escaping () throws -> Void) -> CInt {
+    let process = Ends.start(body)
+    while world_result(process) < 0 {
+      let news = world_turn(now + Self.longestEnd, 0)
+      if news == world_moment || news == world_stuck { return -1 }
+    }
+    return world_result(process)
   }
 }

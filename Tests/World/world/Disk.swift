@@ -20,6 +20,8 @@ struct Disk {
     let bytes: UnsafeRawBufferPointer
     /// Whether a sync has made it durable.
     var isDurable = false
+    /// Whether a sync has made durable that it is there, while the bytes are lost.
+    var isHollow = false
 
     var kind: world_change { world_change(rawValue: entry.kind) }
     /// The file or folder whose sync makes it durable.
@@ -75,6 +77,12 @@ struct Disk {
         isLeft = mood == 1 || world_draw(2) == 0
         if !isLeft, change.kind != world_content { ended.insert(change.subject) }
       }
+      if !isLeft, change.isHollow {
+        edit(change.entry.file) { node in
+          let end = Int(change.entry.a) + change.bytes.count
+          if node.content.count < end { node.content.append(Data(count: end - node.content.count)) }
+        }
+      }
       if isLeft { for place in index...index + joined { apply(changes[place]) } }
       index += 1 + joined
     }
@@ -101,14 +109,18 @@ struct Disk {
     var (synced, isAllSynced): (Set<UInt64>, Bool) = ([], false)
     // What a sync makes durable of content that was written before.
     var (written, isAllWritten): (Set<UInt64>, Bool) = ([], false)
+    var hasLost = false
     for index in changes.indices.reversed() {
       switch changes[index].kind {
       case world_synced:
         synced.insert(changes[index].entry.file)
         written.insert(changes[index].entry.file)
       case world_all_synced: (isAllSynced, isAllWritten) = (true, true)
-      case world_lost: (written, isAllWritten) = ([], false)
-      case world_content: changes[index].isDurable = isAllWritten || written.contains(changes[index].subject)
+      case world_lost: (written, isAllWritten, hasLost) = ([], false, true)
+      case world_content:
+        changes[index].isDurable = isAllWritten || written.contains(changes[index].subject)
+        changes[index].isHollow =
+          hasLost && !changes[index].isDurable && (isAllSynced || synced.contains(changes[index].subject))
       default: changes[index].isDurable = isAllSynced || synced.contains(changes[index].subject)
       }
     }

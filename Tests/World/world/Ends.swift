@@ -14,6 +14,8 @@ enum Ends {
   static let destination = "\(ground)/new"
   static let oldHome = "\(ground)/old-home"
   static let newHome = "\(ground)/new-home"
+  /// Another home of the new device's user.
+  static let otherHome = "\(ground)/other-home"
   private static let port: UInt16 = 47470
   private static let patience = 60.0
   private static let code = PairingCode(number: 1_234_567)
@@ -48,22 +50,26 @@ enum Ends {
     }
   }
 
-  /// `peer receive`; with `remembers`, what an earlier pass has brought is known.
-  static func receive(remembers: Bool = false) throws {
+  /// `peer receive`; with `remembers`, what an earlier pass has brought is known. Tells how many items were
+  /// removed since they arrived.
+  static func receive(
+    remembers: Bool = false, existing: Existing? = nil, home: String = newHome, port: UInt16 = port
+  ) throws {
     var options = Receiver.Options(
       listen: HostAndPort(host: "127.0.0.1", port: port), label: "new", software: "world", giveUpAfter: patience)
     options.code = code
     options.keepsPairings = remembers
     if remembers { options.knownDevices = .migrating(isKept: true) }
     let importer = try FolderImporter(
-      into: Array(destination.utf8), preserving: Preserved(), atMost: nil, existing: remembers ? .merge : nil)
+      into: Array(destination.utf8), preserving: Preserved(), atMost: nil, existing: existing ?? (remembers ? .merge : nil))
     let result = try PeerReceiver.receive(
-      options, into: importer, memory: TransferStore(home: Array(newHome.utf8)), isAnnounced: false
+      options, into: importer, memory: TransferStore(home: Array(home.utf8)), isAnnounced: false
     ) {
       tell("receiver", $0)
     } stopping: { _ in
     }
-    world_say("receives \(result.total)")
+    world_say("receives \(result.total), \(result.removed)")
+    world_tell(result.removed.count)
   }
 
   /// `peer send`, of everything in a folder of the source.
@@ -89,13 +95,14 @@ enum Ends {
     } code: { (_, _) throws(TransferFailure) in
       TypedCode(code: code)
     }
-    world_say("sends \(result.total)")
+    world_say("sends \(result.total), \(result.removed), \(result.unsent) unsent")
+    world_tell(result.removed.count)
   }
 
-  /// `peer forget --older-than 0`.
+  /// `peer forget --older-than` with a time that every unfinished transfer has reached.
   static func forget(_ home: String) throws {
     let store = TransferStore(home: Array(home.utf8))
-    for forgotten in try store.forget(olderThan: 0, at: store.time()) { world_say("forgets \(forgotten.transfer)") }
+    for forgotten in try store.forget(olderThan: -1, at: store.time()) { world_say("forgets \(forgotten.transfer)") }
   }
 
   /// What each command does at its start.

@@ -4,22 +4,23 @@ import MigrationSystem
 
 /// Runs both ends as the product has them, in a world of which each seed decides everything else.
 ///
-/// Usage: world [--seeds N | --seed N] [--first N] [--jobs N] [--calm] [--trace]
+/// Usage: world [--seeds N | --seed N] [--first N] [--rounds N] [--jobs N] [--calm] [--trace]
 @main enum World {
   static func main() throws {
     var (seeds, first): (UInt64, UInt64) = (200, 1)
-    var (traces, isCalm, jobs) = (false, false, CurrentProcess.processors)
+    var (traces, isCalm, rounds, jobs) = (false, false, UInt64(1), CurrentProcess.processors)
     var words = CommandLine.arguments.dropFirst()
     while let word = words.popFirst() {
       switch word {
       case "--trace": traces = true
       case "--calm": isCalm = true
-      case "--seeds", "--first", "--seed", "--jobs":
+      case "--seeds", "--first", "--seed", "--jobs", "--rounds":
         guard let number = words.popFirst().flatMap({ UInt64($0) }) else { usage() }
         switch word {
         case "--seeds": seeds = number
         case "--jobs": jobs = max(1, Int(number))
         case "--first": first = number
+        case "--rounds": rounds = max(1, number)
         default: (first, seeds) = (number, 1)
         }
       default: usage()
@@ -29,11 +30,11 @@ import MigrationSystem
     world_settle(CommandLine.unsafeArgv)
     SignalSource.ignoreBrokenPipe()
     Ends.warmUp()
-    exit(Campaign(seeds: first..<first + seeds, isCalm: isCalm, traces: traces, jobs: jobs).run() ? 0 : 1)
+    exit(Campaign(seeds: first..<first + seeds, isCalm: isCalm, traces: traces, rounds: rounds, jobs: jobs).run() ? 0 : 1)
   }
 
   private static func usage() -> Never {
-    print("usage: world [--seeds N | --seed N] [--first N] [--jobs N] [--calm] [--trace]")
+    print("usage: world [--seeds N | --seed N] [--first N] [--rounds N] [--jobs N] [--calm] [--trace]")
     exit(2)
   }
 }
@@ -43,6 +44,8 @@ struct Campaign {
   let seeds: Range<UInt64>
   let isCalm: Bool
   let traces: Bool
+  /// How often each seed runs: its trace must be the same.
+  let rounds: UInt64
   /// How many run at the same time.
   let jobs: Int
   /// How long one seed may take: a guard against hangs, not a promise.
@@ -59,11 +62,13 @@ struct Campaign {
   }
 
   func run() -> Bool {
-    var (next, workers, sum, failures) = (seeds.lowerBound, [Worker](), Tally(), 0)
+    var (next, workers, sum, failures) = (UInt64(0), [Worker](), Tally(), 0)
+    let count = (seeds.upperBound - seeds.lowerBound) * rounds
+    var known: [UInt64: UInt64] = [:]
     let begin = BootInstant.now()
     while true {
-      while workers.count < jobs, next < seeds.upperBound, failures < 10 {
-        workers.append(start(next, beside: workers))
+      while workers.count < jobs, next < count, failures < 10 {
+        workers.append(start(seeds.lowerBound + next / rounds, beside: workers))
         next += 1
       }
       guard !workers.isEmpty else { break }
@@ -82,13 +87,17 @@ struct Campaign {
         waitpid(worker.process, nil, 0)
         if count != MemoryLayout<Tally>.size { print("seed \(worker.seed): died") }
         sum.add(tally)
+        if rounds > 1, known.updateValue(tally.trace, forKey: worker.seed) ?? tally.trace != tally.trace {
+          print("seed \(worker.seed): another trace, \(String(tally.trace, radix: 16))")
+          failures += 1
+        }
         if count != MemoryLayout<Tally>.size || tally.isBroken { failures += 1 }
       }
     }
     let seconds = Double(BootInstant.now().nanoseconds - begin.nanoseconds) / 1e9
-    let speed = String(format: "%.0f s, %.1f seeds a second", seconds, Double(next - seeds.lowerBound) / seconds)
+    let speed = String(format: "%.0f s, %.1f seeds a second", seconds, Double(next) / seconds)
     print(
-      "\(next - seeds.lowerBound) seeds, \(failures) failed: \(sum.words); \(speed); trace \(String(sum.trace, radix: 16))"
+      "\(next) seeds, \(failures) failed: \(sum.words); \(speed); trace \(String(sum.trace, radix: 16))"
     )
     return failures == 0
   }

@@ -28,6 +28,9 @@ struct Changes {
   /// What the new device's user has made.
   private var made: [Data] = []
 
+  /// What the new device's user has removed of each source since it arrived, as it was.
+  private var removed: [Int: [String: Tree.Item]] = [:]
+
   init(seed: UInt64) { generator = Generator(seed: seed ^ 0x5EED) }
 
   private mutating func below(_ bound: Int) -> Int { Int(generator.next() % UInt64(bound)) }
@@ -50,9 +53,29 @@ struct Changes {
     source.tree = Tree(source.folder)
   }
 
+  /// The new device's user has something at the places where roots are to arrive.
+  mutating func settle(in destination: String, under roots: [String]) {
+    for root in roots where below(3) > 0 {
+      mkdir("\(destination)/\(root)", 0o755)
+      let content = generator.data(1 + below(3000))
+      let file = open("\(destination)/\(root)/old", O_WRONLY | O_CREAT, 0o644)
+      content.write(to: file)
+      close(file)
+      touch("\(destination)/\(root)/old", at: 900_000_000 + below(90_000_000))
+      touch("\(destination)/\(root)", at: 900_000_000 + below(90_000_000))
+      made.append(content)
+    }
+  }
+
+  /// How many items were removed that a source has as they had arrived.
+  func removed(from source: Source, number: Int) -> Int {
+    (removed[number] ?? [:]).count { source.tree.items[$0.key] == $0.value }
+  }
+
   /// The new device's user works with what has arrived.
   mutating func change(_ destination: String, knowing sources: inout [Source]) {
     let tree = Tree(destination)
+    removed = [:]
     for (name, item) in tree.items.sorted(by: { $0.key < $1.key })
     where item.mode & S_IFMT == S_IFREG && !name.hasPrefix(".peer-") && below(6) == 0 {
       let path = "\(destination)/\(name)"
@@ -64,7 +87,12 @@ struct Changes {
           sources[index].settled[other] = sent.content
         }
       }
-      guard below(2) == 0 else { continue }
+      guard below(2) == 0 else {
+        for index in sources.indices where sources[index].wasSent && sources[index].tree.items[name] == item {
+          removed[index, default: [:]][name] = item
+        }
+        continue
+      }
       let content = generator.data(1 + below(3000))
       let file = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o644)
       content.write(to: file)

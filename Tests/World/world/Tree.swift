@@ -13,6 +13,8 @@ struct Tree: Equatable {
 
   var items: [String: Item] = [:]
 
+  init() {}
+
   /// Reads a folder.
   init(_ folder: String, below prefix: String = "") {
     for name in Self.names(of: folder) {

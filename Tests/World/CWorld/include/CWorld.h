@@ -21,6 +21,8 @@ struct world_counts {
   uint64_t time;
   /// The places where another strand could go on.
   uint64_t points;
+  /// How often a disk has lost what was written.
+  uint64_t losses;
   /// Whether every strand waited for another one, without a moment.
   bool is_stuck;
 };
@@ -32,6 +34,19 @@ struct world_counts world_run(uint64_t seed, int count, void (*body)(void *conte
 /// From here on what was written before is lost, and each open file is told so once, as the kernel does:
 /// by the next call that syncs it, or its file system.
 void world_lose_writes(void);
+
+/// From here on the network and each sync of a file system take up to so many nanoseconds.
+void world_slow(uint64_t network, uint64_t sync);
+
+/// Writes are lost at the next sync of a file system, or at the next one that is not the only one of its
+/// process at that moment. That is an alarm.
+void world_lose_at_sync(bool when_not_alone);
+
+/// From here on the disk is small, and has so many bytes that are not its reserve.
+void world_narrow(uint64_t room);
+
+/// From here on this folder cannot be opened; 0 for none.
+void world_shut(uint64_t folder);
 
 // The director's calls.
 
@@ -67,6 +82,12 @@ enum world_news {
 /// Lets the strands go on until there is news, at a moment at the latest, or after a number of points
 /// (0: without an end).
 enum world_news world_turn(uint64_t until, uint64_t points);
+
+/// What a process has told, such as a figure of its result.
+uint64_t world_told(int process);
+
+/// A process tells a figure.
+void world_tell(uint64_t figure);
 
 /// The result of a process that has ended; -1 while it runs, and if it has died.
 int world_result(int process);
