@@ -38,6 +38,18 @@ import Testing
     #expect(script.engine.runningWorkers == 0)
   }
 
+  @Test func `a full lobby turns away a connection of the address with most connections`() {
+    var script = opened()
+    _ = script.feed(.arrived(Script.id(1), remote("lone"), chance: 0))
+    for number in 2...UInt64(Admission.forStrangers.lobby) {
+      #expect(script.feed(.arrived(Script.id(number), remote("many"), chance: number)) == [])
+    }
+    for number in 1000..<1100 as Range<UInt64> {
+      let dropped = script.feed(.arrived(Script.id(number), remote("h\(number)"), chance: number))
+      #expect(dropped.count == 1 && dropped != ["drop 1"] && dropped != ["drop \(number)"])
+    }
+  }
+
   @Test func `without descriptors a connection in the lobby is dropped, or accepting pauses`() {
     var script = opened()
     _ = script.feed(.arrived(Script.id(1), remote("a"), chance: 0))

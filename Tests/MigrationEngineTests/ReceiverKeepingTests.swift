@@ -379,19 +379,4 @@ import Testing
     // The newest come first.
     #expect(Set(script.engine.transfers.map(\.identifier)) == Set((1...most).map { TransferID($0) }))
   }
-
-  @Test func `guesses of one wait do not count in the next`() {
-    var script = Script.keeping()
-    script.open()
-    script.come(8)
-    _ = script.ask(8)
-    #expect(script.feed(.proved(Script.id(8), isRight: false)).first == "tell wrong code 1/3 from 10.0.0.8, 98 left")
-    script.receive()
-    script.conclude()
-    _ = script.imported()
-    _ = script.feed(.codeMade(.success(Script.code)))
-    script.come(9)
-    _ = script.ask(9)
-    #expect(script.feed(.proved(Script.id(9), isRight: false)).first == "tell wrong code 1/3 from 10.0.0.9, 98 left")
-  }
 }
