@@ -1,5 +1,5 @@
 """Changes a module at one place after the other, and finds out which changes its tests or the
-simulator catch.
+world catch.
 
 Usage: mutants.py OPTION... (Scripts/mutants lists the options; it finds a toolchain first)
 """
@@ -15,7 +15,7 @@ import sys
 sys.dont_write_bytecode = True
 
 from mutants_build import MODULES, Build  # noqa: E402
-from mutants_runs import Simulator, Tests  # noqa: E402
+from mutants_runs import Tests, World  # noqa: E402
 from outside import Failure, check_line, require, say, terminated  # noqa: E402
 
 
@@ -41,15 +41,15 @@ def main(arguments):
         chosen = sorted(random.Random("1").sample(chosen, options.sample), key=lambda mutant: mutant.number)
     say("mutants: building the module with its changes in it, and its tests")
     build.make(chosen)
-    ways = [Tests(build.tests, options.module)]
-    if build.simulator:
-        ways.append(Simulator(build.simulator, options.seeds))
+    ways = [(Tests(build.tests, options.module), options.jobs)]
+    if build.world:
+        ways.append((World(build.world, options.seeds, options.jobs), 1))
     untried = [mutant for mutant in chosen if not mutant.place.is_tried]
     chosen = left = [mutant for mutant in chosen if mutant.place.is_tried]
     figures = []
-    for way in ways:
+    for way, jobs in ways:
         before = left
-        left = missed(way, left, options.jobs, shows=options.mutant is not None)
+        left = missed(way, left, jobs, shows=options.mutant is not None)
         figures.append(f"{len(before) - len(left)} by the {way.name}")
     return report(chosen, left, untried, figures)
 

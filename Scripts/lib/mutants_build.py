@@ -1,4 +1,4 @@
-"""Builds the finder of places, the module with all changes inside, its tests, and the simulator."""
+"""Builds the finder of places, the module with all changes inside, its tests, and the world."""
 
 import os
 import re
@@ -9,8 +9,8 @@ from mutants_source import Source, Sources, write, write_folder
 from outside import ROOT, Failure, require
 
 PLACE = f"{ROOT}/.build/mutants"
-MODULES = {"Engine": "simulate", "Transfer": "simulate", "Wire": "", "Archive": "", "Relay": ""}
-"""The modules that can be changed, and the simulator of which each is a part."""
+MODULES = {"Engine": "world", "Transfer": "world", "Wire": "", "Archive": "", "Relay": ""}
+"""The modules that can be changed, and the program that judges whole transfers with each."""
 
 CHANGES = [(r"^let isWhole = .*$", "let isWhole = true"), (r" \+ \(isStrict \? \[.treatAllWarnings\(as: .error\)\] : \[\]\)$", "")]
 """The parts of this package's own manifest that differ there."""
@@ -22,8 +22,6 @@ var found = WANTED
 while let name = found.popLast() {
   guard wanted.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else { continue }
   found += target.dependencies.compactMap { if case .byNameItem(let name, _) = $0 { name } else { nil } }
-  // A suite takes minutes to optimise, and no time to run.
-  if target.isTest { target.swiftSettings = common + [.unsafeFlags(["-Onone"])] }
 }
 package.targets.removeAll { !wanted.contains($0.name) }
 package.products = []
@@ -31,10 +29,10 @@ package.products = []
 """The text that follows this package's own manifest: only what is needed is built."""
 
 
-def shell(text, *words):
+def shell(text):
     """The output of commands of the shell that know setup.sh."""
     return subprocess.run(
-        ["bash", "-c", f'set -euo pipefail; . "{ROOT}/Scripts/lib/setup.sh"; {text}', "bash", *words],
+        ["bash", "-c", f'set -euo pipefail; . "{ROOT}/Scripts/lib/setup.sh"; {text}'],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False).stdout.decode(errors="replace")
 
 
@@ -73,9 +71,9 @@ class Build:
         self.wrapped = f"{self.package}/Sources/Migration{module}"
         self.source = Sources(f"{ROOT}/Sources/Migration{module}", build_finder())
         wanted = [name for name in (f"Migration{module}Tests", MODULES[module]) if name]
-        products = f"{PLACE}/build/release"
+        products = f"{PLACE}/build/debug"
         self.tests = f"{products}/peerPackageTests.xctest"
-        self.simulator = f"{products}/{MODULES[module]}" if MODULES[module] else None
+        self.world = f"{products}/{MODULES[module]}" if MODULES[module] else None
         for kind in ("Sources", "Tests"):
             os.makedirs(f"{self.package}/{kind}", exist_ok=True)
             for name in os.listdir(f"{ROOT}/{kind}"):
@@ -92,8 +90,7 @@ class Build:
             mutant.place.is_tried = id(mutant.place) in places
         for _ in range(20):
             write_folder(self.wrapped, self.source.wrapped())
-            said = shell(
-                f'package="{self.package}"; build_mutants "{PLACE}/build" -c release --build-tests && echo all is built')
+            said = shell(f'package={self.package} debug_scratch={PLACE}/build PEER_WHOLE_MODULES=1 build --build-tests && echo all is built')
             if said.rstrip().endswith("all is built"):
                 return
             require(self.source.leave_out(self.wrapped, said), f"the changed module cannot be built:\n{said[-4000:]}")

@@ -1,4 +1,4 @@
-"""Runs the tests, or the simulator, with one change of a module after the other."""
+"""Runs the tests, or the world, with one change of a module after the other."""
 
 import collections
 import os
@@ -88,16 +88,16 @@ class Tests:
         return reason, text
 
 
-class Simulator:
-    """Both engines against each other, seed by seed."""
+class World:
+    """Both ends as they are, seed by seed."""
 
-    name = "simulator"
+    name = "world"
 
-    def __init__(self, program, seeds):
-        self.command = [program, "--seeds", str(seeds)]
+    def __init__(self, program, seeds, jobs):
+        self.command = [program, "--seeds", str(seeds), "--jobs", str(jobs)]
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
         reason, text = run(self.command, -1, 3600)
-        require(reason is None, f"the simulator fails without a change: {text[-2000:]}")
+        require(reason is None, f"the world fails without a change: {text[-2000:]}")
         self.seconds = max(30, round(8 * (resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)))
 
     def run(self, mutant):

@@ -336,15 +336,6 @@ build_program() {
   esac
 }
 
-# The build of Scripts/mutants, in its own folder, with the internals that tests use: its engine
-# differs from the one built here.
-build_mutants() {
-  local scratch=$1
-  shift
-  bounded "$build_seconds" swift build --package-path "$package" --scratch-path "$scratch" \
-    -Xswiftc -enable-testing -Xswiftc -gnone "$@"
-}
-
 # The programs of Lab/fuzz: every module counts the branches that it takes, for libFuzzer. The
 # option for this goes to the compiler alone, and the linker gets the library: the driver would add
 # libFuzzer's main function to the programs' own.
