@@ -302,15 +302,15 @@ whole_modules=(-Xswiftc -wmo -Xswiftc -disable-batch-mode -Xswiftc -num-threads 
 
 # Packages share a scratch path: with a cached manifest, swift build may take the one of the package
 # before, and build nothing. An index, a fifth of the time, would serve only the search for tests of
-# XCTest, which Tests/XCTMain.swift makes needless here; debug information beyond the lines would
-# serve only a debugger. With PEER_WHOLE_MODULES a build from nothing takes a third less: it has no
-# lines, and each later change compiles whole modules again.
+# XCTest, which an XCTMain.swift or --disable-xctest makes needless; a package with one would compile
+# each module again. Debug information beyond the lines would serve only a debugger. With
+# PEER_WHOLE_MODULES a build from nothing takes a third less: it has no lines, and each later change
+# compiles whole modules again.
 build() {
   local words=(-Xswiftc -gline-tables-only)
   if [ -n "${PEER_WHOLE_MODULES:-}" ]; then words=("${whole_modules[@]}" -Xswiftc -gnone); fi
-  if [ -z "${package:-}" ]; then words+=(--disable-index-store); fi
   bounded "$build_seconds" swift build --package-path "${package:-$root}" --scratch-path "$debug_scratch" \
-    --disable-build-manifest-caching "${words[@]}" "$@"
+    --disable-build-manifest-caching --disable-index-store "${words[@]}" "$@"
 }
 
 # Without debug information, which would be most of a program; the names of its functions stay, for
