@@ -15,12 +15,12 @@ let features: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// Whether Lab/fuzz builds its programs.
-let isFuzzed = isWhole && Context.environment["PEER_FUZZ"] != nil
+/// For what Lab/fuzz builds its programs: libFuzzer, or a replay with the usual modules.
+let fuzzing = isWhole ? Context.environment["PEER_FUZZ"] : nil
 
 /// Whether warnings are errors. The warnings of a later compiler must not break the build of an
-/// app, and the settings of Lab/fuzz cause some.
-let isStrict = isWhole && !isFuzzed
+/// app, and the settings of libFuzzer cause some.
+let isStrict = isWhole && fuzzing != "libFuzzer"
 
 /// The settings of every Swift target.
 let common: [SwiftSetting] = features + (isStrict ? [.treatAllWarnings(as: .error)] : [])
@@ -268,7 +268,7 @@ let package = Package(
 // Lab/fuzz builds the programs that feed every reader with made-up bytes. They look inside the
 // modules and have no Swift Testing, so that they are part of no other build. Tests/Fuzzing/Shared
 // has links to the sources that they share with the suites.
-if isFuzzed {
+if fuzzing != nil {
   package.targets += [
     .target(
       name: "FuzzDriver", dependencies: ["MigrationWire"], path: "Tests/Fuzzing/Driver", swiftSettings: common),

@@ -1,8 +1,7 @@
 """Runs targets of the fuzzing programs, several at a time, and prints a table: Lab/fuzz has
 built them.
 
-Usage: fuzz_runs.py FOLDER JOBS SEED [--list | [TARGET|all] [SECONDS|FILE]]
-SEED 0 is another one each time.
+Usage: fuzz_runs.py FOLDER JOBS [--list | [TARGET|all] [SECONDS|FILE]]
 """
 
 import concurrent.futures
@@ -103,7 +102,7 @@ def figure(log, name):
     return int(found[1]) if found else 0
 
 
-def fuzz(target, seed, seconds):
+def fuzz(target, seconds):
     """Feeds a target; its line of the table, and what to say if it fails."""
     folder = f"{ROOT}/.build/fuzz/{target.name}"
     os.makedirs(f"{folder}/corpus", exist_ok=True)
@@ -114,7 +113,7 @@ def fuzz(target, seed, seconds):
         # Each first input is read whole, before others are made of its beginning.
         code = run(target.command(folder) + firsts, target.environment(FAST), log)[0] if firsts else 0
         if code == 0:
-            words = [f"-seed={seed}", f"-max_total_time={seconds}", "-print_final_stats=1", "-reload=0", "-verbosity=1",
+            words = [f"-max_total_time={seconds}", "-print_final_stats=1", "-reload=0", "-verbosity=1",
                      f"{folder}/corpus", *([corpus] if firsts else [])]
             code, growth = run(target.command(folder) + words, target.environment(FAST), log)
     with open(f"{folder}/log", encoding="utf-8", errors="replace") as file:
@@ -148,7 +147,7 @@ def broken(target, log, code, growth):
 
 
 def main(arguments):
-    programs, jobs, seed, *words = arguments
+    programs, jobs, *words = arguments
     known = targets(programs)
     if words == ["--list"]:
         for target in known:
@@ -167,7 +166,7 @@ def main(arguments):
         os.execve(chosen[0].program, [*command, os.path.abspath(what)], chosen[0].environment(SANITIZER) | {"PEER_FUZZ_EVENTS": "1"})
     failed = []
     with concurrent.futures.ThreadPoolExecutor(int(jobs)) as pool:
-        for line, failure in pool.map(lambda target: fuzz(target, seed, int(what)), chosen):
+        for line, failure in pool.map(lambda target: fuzz(target, int(what)), chosen):
             print(line, flush=True)
             if failure:
                 failed.append(failure)

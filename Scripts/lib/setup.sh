@@ -12,8 +12,7 @@
 #   build ...        swift build, for debugging, bounded in time, started again if the driver hangs
 #   build_release .. the same of a release with the Swift runtime inside; it needs no toolchain
 #   build_program .. the same of a program by its name, of the examples' packages as well
-#   build_fuzz KIND  builds the fuzzing programs: "whole", or "quick" without the optimizer; built_fuzz
-#                    KIND is where they are
+#   build_fuzz       builds the fuzzing programs with libFuzzer, in .build/fuzz/build/release
 #   built NAME       where build_release leaves a program
 #   run_tests NAME   runs the tests of a package
 #
@@ -340,13 +339,12 @@ build_program() {
 # option for this goes to the compiler alone, and the linker gets the library: the driver would add
 # libFuzzer's main function to the programs' own.
 build_fuzz() {
-  local library flags=(-c release -Xswiftc -enable-testing)
-  if [ "$1" = quick ]; then flags=(-c debug --disable-index-store "${whole_modules[@]}"); fi
+  local library
   # libFuzzer without a main function.
   library=$(runtime_library fuzzer_no_main)
-  PEER_FUZZ=1 PEER_TARGETS="fuzz fuzz-wire" \
-    bounded "$build_seconds" swift build --package-path "$root" --scratch-path "$root/.build/fuzz/$1" \
-    "${flags[@]}" -Xswiftc -gnone -Xswiftc -sanitize=address \
+  PEER_FUZZ=libFuzzer PEER_TARGETS="fuzz fuzz-wire" \
+    bounded "$build_seconds" swift build --package-path "$root" --scratch-path "$root/.build/fuzz/build" -c release \
+    -Xswiftc -enable-testing -Xswiftc -gnone -Xswiftc -DLIBFUZZER -Xswiftc -sanitize=address \
     -Xswiftc -Xfrontend -Xswiftc -sanitize=fuzzer,address -Xcc -fsanitize=fuzzer-no-link,address \
     -Xlinker "$library" -Xlinker -lstdc++
 }
@@ -358,12 +356,6 @@ runtime_library() {
   library=$resources/clang/lib/linux/libclang_rt.$1-$(uname -m).a
   [ -f "$library" ] || fail "This Swift toolchain has no $1: there is no $library." "Take the one that .swift-version names."
   printf '%s\n' "$library"
-}
-
-built_fuzz() {
-  local folder=release
-  if [ "$1" = quick ]; then folder=debug; fi
-  printf '%s/%s\n' "$root/.build/fuzz/$1" "$folder"
 }
 
 built() { printf '%s/release/%s\n' "$release_scratch" "$1"; }

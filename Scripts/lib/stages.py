@@ -95,6 +95,7 @@ def check_stages():
         # Before those that build other packages with the same modules.
         Stage("leaks", r"Lab/sanitize leaks '^PeerTransferTests\.|^MigrationTransferTests\.(ReleaseTests|OneProcessTests)'",
               needs="debug build", alone="debug folder"),
+        Stage("fuzzing", "Lab/fuzz --replay", needs="debug build", alone="debug folder"),
         Stage("documentation", "Scripts/docs", needs="debug build", alone="debug folder"),
         Stage("dependent package", "Scripts/lib/dependent-package", needs="debug build", alone="debug folder"),
         Stage("example app", "package=$root/Examples/Notes; build --build-tests --disable-xctest; run_tests Notes", needs="debug build", alone="debug folder"),
@@ -107,7 +108,6 @@ def check_stages():
         released("simulations of a receiver that stays", "Scripts/simulate --seeds 3000 --keep", alone="release folder"),
         Stage("the world", "$root/.build/debug/world --seeds 1000", needs="debug build", room=2),
         released("attacks", "Lab/attack", room=4),
-        Stage("fuzzing", "Lab/fuzz --quick --jobs 2 --seed 1 all 1", room=2),
     ]
 
 
