@@ -92,7 +92,6 @@ def check_stages():
         Stage("formatting", "swift format lint --strict --recursive Sources Tests Examples Package.swift"),
         Stage("words", "Scripts/style"),
         released("posture", "Scripts/posture"),
-        # Before those that build other packages with the same modules.
         Stage("leaks", r"Lab/sanitize leaks '^PeerTransferTests\.|^MigrationTransferTests\.(ReleaseTests|OneProcessTests)'",
               needs="debug build", alone="debug folder"),
         Stage("fuzzing", "Lab/fuzz --replay", needs="debug build", alone="debug folder"),
