@@ -1,12 +1,10 @@
 """Floods of connections, and an honest sender during and after them."""
 
-import statistics
 import subprocess
-import sys
 import time
 
 from attack_place import PORT, Failure, Network, Receiver, Watch, send
-from outside import MIB, check_line, mib
+from outside import MIB, check_line
 
 
 class Flood:
@@ -234,82 +232,6 @@ def after(place, checks, flood, seconds):
         one.end()
 
 
-LISTENER = """
-import socket, sys
-one = socket.socket(socket.AF_INET6)
-one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-one.bind(("::", int(sys.argv[1])))
-one.listen(128)
-print("up", flush=True)
-held = []
-while True:
-    held.append(one.accept()[0])
-    if len(held) > 300:
-        held.pop(0).close()
-"""
-
-
-class Listener:
-    """Another program that listens beside the receiver, and accepts all connections."""
-
-    def __init__(self, place):
-        within = place.namespaces().enter("receiver")
-        self.place = place
-        self.popen = subprocess.Popen(
-            [*within, sys.executable, "-c", LISTENER, str(PORT + 1)], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE)
-        self.popen.stdout.readline()
-        place.processes.append(self)
-
-    def end(self):
-        self.popen.kill()
-        self.popen.wait()
-        self.popen.stdout.close()
-        self.place.processes.remove(self)
-
-
-def transfer_speed(place, flood, source, size, port):
-    """MB/s of a transfer while a flood hits a port."""
-    one = receiver(place)
-    sender = honest(place, source, one.pairing_code(), ["--compress", "never"])
-    try:
-        started = sender.wait_event("paired", 20)
-        if started is None:
-            raise Failure(f"not paired: {sender.words()}")
-        running = Running(place, flood, port)
-        codes = sender.wait(120), one.wait(120)
-        running.stop()
-        if codes != (0, 0):
-            raise Failure(f"exit codes {codes[0]} and {codes[1]}: {sender.words()} {one.words()}")
-        return size / 1e6 / sender.find("done")["seconds"]
-    finally:
-        sender.end()
-        one.end()
-
-
-def speed(place, checks, flood, size, rounds):
-    """A transfer under a flood at the receiver, and under the same flood at another listener,
-    alternately."""
-    title = f"{flood.title()}: a running transfer"
-    source = place.source(size)
-    figures = {PORT: [], PORT + 1: []}
-    listener = Listener(place)
-    try:
-        for _ in range(rounds):
-            for port, found in figures.items():
-                found.append(transfer_speed(place, flood, source, size, port))
-    except Failure as failure:
-        checks.tell(title, False, str(failure))
-        return
-    finally:
-        listener.end()
-    here, elsewhere = (statistics.median(found) for found in figures.values())
-    checks.tell(
-        title, here >= elsewhere * 2 / 3,
-        f"{here:.0f} MB/s, {elsewhere:.0f} MB/s with the flood elsewhere ({mib(size)}, medians of {rounds})")
-
-
 def floods(place, checks, only=""):
     place.namespaces()
     chosen = [flood for flood in (LONG if place.is_long else SHORT) if only in flood.title()]
@@ -317,4 +239,3 @@ def floods(place, checks, only=""):
         checks.make(flood.title(), under, place, checks, flood)
         if place.is_long or flood.kind == "close":
             checks.make(flood.title(), after, place, checks, flood, 5 if place.is_long else 2)
-            checks.make(flood.title(), speed, place, checks, flood, 512 * MIB if place.is_long else 256 * MIB, 3 if place.is_long else 1)

@@ -1,17 +1,15 @@
-"""Floods of multicast DNS packets against the announcement and the search, and a transfer
-meanwhile."""
+"""Floods of multicast DNS packets against the announcement and the search."""
 
 import random
-import statistics
 import struct
 import subprocess
 import time
 
 from attack_place import Failure, wait_for
-from attack_floods import honest, receiver
+from attack_floods import receiver
 from outside import MIB, mib
 
-GROUP, PORT, ELSEWHERE = "224.0.0.251", 5353, 5354
+GROUP, PORT = "224.0.0.251", 5353
 RATE = 10_000
 MOST_MEMORY = 16 * MIB
 """How much memory a flood may cost, with any content."""
@@ -65,7 +63,7 @@ FLOODS = {
 class Datagrams:
     """A running flood."""
 
-    def __init__(self, place, kind, port=PORT):
+    def __init__(self, place, kind):
         make, spoil = FLOODS[kind]
         path = f"{place.folder()}/datagrams"
         with open(path, "wb") as file:
@@ -73,7 +71,7 @@ class Datagrams:
                 file.write(struct.pack("!H", len(packet)) + packet)
         self.begun = time.monotonic()
         self.popen = subprocess.Popen(
-            [*place.namespaces().enter("attacker"), place.program("datagrams"), "net", GROUP, str(port), str(RATE), str(spoil), path],
+            [*place.namespaces().enter("attacker"), place.program("datagrams"), "net", GROUP, str(PORT), str(RATE), str(spoil), path],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         place.processes.append(self)
         self.place = place
@@ -137,44 +135,8 @@ def cost(place, checks, kind, seconds):
             run.end()
 
 
-def transfer(place, source, size, port):
-    """MB/s of a transfer beside a flood at a port, and the share of a processor that the search and
-    the receiver took."""
-    one, search = receiver(place), searching(place)
-    flood = Datagrams(place, "answers, each with another receiver", port)
-    sender = honest(place, source, one.pairing_code(), ["--compress", "never"])
-    try:
-        codes = sender.wait(120), one.wait(120)
-        spent = search.takes()["cpu"]
-        took = time.monotonic() - search.begun
-        rate = flood.stop()
-        if codes != (0, 0):
-            raise Failure(f"exit codes {codes[0]} and {codes[1]}: {sender.words()} {one.words()}")
-        return size / 1e6 / sender.find("done")["seconds"], spent / took, rate
-    finally:
-        for run in (flood, sender, search, one):
-            run.end()
-
-
-def beside(place, checks, size, rounds):
-    """A transfer beside a flood at multicast DNS, and beside the same flood at another port,
-    alternately."""
-    source = place.source(size)
-    found = {PORT: [], ELSEWHERE: []}
-    for _ in range(rounds):
-        for port, figures in found.items():
-            figures.append(transfer(place, source, size, port))
-    speeds = {port: statistics.median(speed for speed, _, _ in figures) for port, figures in found.items()}
-    cpu = {port: statistics.median(share for _, share, _ in figures) for port, figures in found.items()}
-    checks.tell(
-        "10,000 packets a second: a running transfer", cpu[PORT] < MOST_CPU and speeds[PORT] > speeds[ELSEWHERE] / 3,
-        f"{speeds[PORT]:.0f} MB/s, {speeds[ELSEWHERE]:.0f} MB/s with the same packets at another port; a search beside it takes "
-        f"{100 * cpu[PORT]:.1f} and {100 * cpu[ELSEWHERE]:.1f} % of a processor ({mib(size)}, medians of {rounds})")
-
-
 def multicast(place, checks):
     place.namespaces()
     kinds = list(FLOODS) if place.is_long else ["answers, each with another receiver", "answers that are spoilt"]
     for kind in kinds:
         checks.make(kind, cost, place, checks, kind, 20 if place.is_long else 4)
-    checks.make("a running transfer", beside, place, checks, 1024 * MIB if place.is_long else 256 * MIB, 5 if place.is_long else 1)

@@ -5,7 +5,6 @@ import contextlib
 import itertools
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -13,11 +12,13 @@ import tempfile
 import threading
 import time
 
-from attack_delay import Delay
 from outside import IS_ROOT, MIB, Failure, Skip, remove, require, wait_for
 
 STATUSES = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 130, 143}
 """The exit codes in the help texts."""
+
+ENDING = 4
+"""How many seconds a program may take to end: a second, and those that a busy machine may need."""
 
 PATIENCE = 60
 """How many seconds an action may take that normally takes almost no time: a guard against hangs."""
@@ -31,8 +32,8 @@ class Place:
     """One temporary folder with everything in it, the programs, and the processes that were
     started."""
 
-    def __init__(self, binary, is_long, rounds):
-        self.binary, self.is_long, self.rounds = binary, is_long, rounds
+    def __init__(self, binary, is_long):
+        self.binary, self.is_long = binary, is_long
         room = shutil.disk_usage("/dev/shm").free if os.path.isdir("/dev/shm") else 0
         parent = "/dev/shm" if room > 4096 * MIB and os.access("/dev/shm", os.W_OK) else None
         self.path = os.path.realpath(tempfile.mkdtemp(prefix="peer-attack-", dir=parent))
@@ -82,11 +83,6 @@ class Place:
             for _ in range(-(-size // max(1, len(block)))):
                 file.write(block)
         return path
-
-    @staticmethod
-    def drop(folder):
-        """Removes a folder, to free room."""
-        remove(folder)
 
     def clean(self):
         with self.undone:
@@ -151,10 +147,9 @@ class Network:
 
 
 class Run:
-    """One run of the command; its events are read as they come, unless `out` takes its output, with
-    or without its errors."""
+    """One run of the command; its events are read as they come."""
 
-    def __init__(self, place, arguments, text="", within=(), home=None, out=None, is_all_out=False):
+    def __init__(self, place, arguments, text="", within=(), home=None):
         self.arguments = arguments
         self.home = home or place.folder()
         self.err_path = f"{place.path}/{next(place.numbers)}.err"
@@ -164,8 +159,7 @@ class Run:
         self.ended_at = None
         with open(self.err_path, "wb") as err:
             self.popen = subprocess.Popen(
-                [*within, place.binary, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE if out is None else out,
-                stderr=subprocess.STDOUT if is_all_out else err, cwd=self.home, env={**os.environ, "HOME": self.home, "PEER_HOME": f"{self.home}/peer"})
+                [*within, place.binary, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=err, cwd=self.home, env={**os.environ, "HOME": self.home, "PEER_HOME": f"{self.home}/peer"})
         self.place = place
         place.processes.append(self)
         with contextlib.suppress(BrokenPipeError):
@@ -175,20 +169,15 @@ class Run:
         self.reader.start()
 
     def read(self):
-        if self.popen.stdout is not None:
-            with self.popen.stdout as out:
-                for line in out:
-                    self.hear(line)
+        with self.popen.stdout as out:
+            for line in out:
+                self.hear(json.loads(line))
         self.popen.wait()
         with self.change:
             self.ended_at = time.monotonic()
             self.change.notify_all()
 
-    def hear(self, line):
-        try:
-            event = json.loads(line)
-        except ValueError:
-            event = event_of(line.decode(errors="replace"))
+    def hear(self, event):
         event["at"] = time.monotonic()
         with self.change:
             if event["event"] != "unsent" or len(self.events) < 1000:
@@ -242,14 +231,11 @@ class Run:
 
     def terminate(self, seconds=PATIENCE):
         """One SIGTERM: returns the exit code, and the seconds until the end; no code if it did not
-        end. The time that it lost to other processes does not count: it says how busy this machine
-        is."""
-        begun, delay = time.monotonic(), Delay(self.pid)
+        end."""
+        begun = time.monotonic()
         self.signal(signal.SIGTERM)
-        while self.wait(0.02) is None and time.monotonic() < begun + seconds:
-            delay.look()
-        took = (self.ended_at or time.monotonic()) - begun
-        return self.code, took - delay.seconds
+        self.wait(seconds)
+        return self.code, (self.ended_at or time.monotonic()) - begun
 
     def words(self):
         with open(self.err_path, "rb") as err:
@@ -277,26 +263,14 @@ class Run:
             "cpu": (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")}
 
 
-def event_of(text):
-    """The event for a line that people read, if it matters here."""
-    code, port = re.search(r"Code: (\d{4}-\d{4})", text), re.search(r"--to \S+:(\d+)", text)
-    if code:
-        return {"event": "code", "code": code[1]}
-    return {"event": "listening", "port": int(port[1])} if port else {"event": "text"}
-
-
 class Receiver(Run):
     """A receiver that has shown where it listens, and a code."""
 
-    def __init__(self, place, options=(), within=(), listen="127.0.0.1:0", out=None, is_for_people=False):
+    def __init__(self, place, within=(), listen="127.0.0.1:0"):
         self.destination = place.folder()
-        form = [] if is_for_people else ["--json"]
-        super().__init__(
-            place, ["receive", self.destination, "--listen", listen, *form, *options], within=within, out=out,
-            is_all_out=is_for_people)
-        if out is None:
-            require(self.wait_event("code"), f"the receiver shows no code: {self.code} {self.words()}")
-            self.port = self.find("listening")["port"]
+        super().__init__(place, ["receive", self.destination, "--listen", listen, "--json"], within=within)
+        require(self.wait_event("code"), f"the receiver shows no code: {self.code} {self.words()}")
+        self.port = self.find("listening")["port"]
 
     def pairing_code(self):
         return self.last("code")["code"]
@@ -342,7 +316,3 @@ def disk_use(folder):
             with contextlib.suppress(OSError):
                 total += os.lstat(os.path.join(path, name)).st_blocks * 512
     return total
-
-
-__all__ = [
-    "PATIENCE", "PORT", "STATUSES", "Failure", "Network", "Place", "Receiver", "Run", "Watch", "disk_use", "send", "wait_for"]
