@@ -12,7 +12,6 @@ try:
     import channel
     import receiver as receiving
     import sender as sending
-    from plan import Failed
     LACKING = None
 except ImportError as error:
     LACKING = f"{error.name} is missing here: python3-openssl, python3-cryptography and python3-zstandard"
@@ -68,15 +67,6 @@ def listening(into, **values):
         made.close()
 
 
-def abort_of(action):
-    """The reason with which the other end aborts."""
-    try:
-        action()
-    except channel.Aborted as error:
-        return error.reason
-    raise AssertionError("no ABORT came")
-
-
 def close_of(action):
     """The CLOSE with which the other end ends a session during an action."""
     try:
@@ -84,37 +74,6 @@ def close_of(action):
     except channel.Closed as error:
         return error.said
     raise AssertionError("no CLOSE came")
-
-
-def failure_of(sender, action):
-    """How the other end fails the running part, the last one; ends the session."""
-    try:
-        action()
-    except Failed as failure:
-        sender.settle(failure)
-        sender.streams.end()
-        sender.receipt()
-        return failure.said
-    raise AssertionError("no FAILED came")
-
-
-def refusal_of(sender):
-    """How the other end refuses the only part, in VERDICT or with FAILED; ends the session."""
-    sender.greet()
-    sender.plan()
-    while sender.left():
-        sender.run_part()
-    sender.receipt()
-    [part] = sender.parts
-    return part.judged if part.judged["code"] else sender.failure.said.values
-
-
-def answer(link, seconds=PATIENCE):
-    """The other end's ABORT on a connection before READY: its reason, or `ended` without one."""
-    try:
-        return link.hear_early("ABORT", seconds=seconds).reason
-    except (channel.Cut, channel.Ended):
-        return "ended"
 
 
 def roots(old):

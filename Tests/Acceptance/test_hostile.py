@@ -11,20 +11,17 @@ import time
 
 import pytest
 
-from devices import PATIENCE, Process, Receiver, end_well, sender, small_file
-from interop import answer, close_of, interop, listening, paired, roots, to_data
+from devices import PATIENCE, Process, Receiver, sender, small_file
+from interop import interop, listening, roots
 from needs import needs
 from outside import MIB, equal, require, run_script
 
 pytestmark = needs(interop)
 
 if interop() is None:
-    import zstandard
 
-    import channel
     import hostile
     import sender as sending
-    import tls
     import wire
     from plan import Failed
     from stranger import ENDS, Stranger
@@ -175,19 +172,6 @@ def test_any_frame_of_a_receiver(work, trials, name):
     make_attacks(work, trials, name, attack)
 
 
-def test_done_straight_after_an_offer(work):
-    """hostile receiver: DONE in the place of the first ACCEPT is no success"""
-    old, new = prepare(work)
-    with listening(new) as receiver:
-        hostile.Script().replace("ACCEPT", wire.frame("DONE", items=2**63 - 1, bytes=2**63 - 1)).attach(receiver)
-        program = Process(work, ["send", *roots(old), "--to", f"127.0.0.1:{receiver.port}", "--code-file", "-", "--json", "--give-up-after", "1"],
-                          receiver.code + "\n")
-        while program.is_running():
-            with contextlib.suppress(*ENDS):
-                receiver.turn(0.05)
-    judge(program, "DONE", old, new, False)
-
-
 def finished(process, seconds=2):
     """Whether a process ends by itself soon."""
     limit = time.monotonic() + seconds
@@ -198,93 +182,7 @@ def finished(process, seconds=2):
     return False
 
 
-class Paper:
-    """A connection that only notes the written bytes."""
-
-    def __init__(self):
-        self.is_early, self.written = False, []
-
-    def write(self, data):
-        self.written.append(data)
-
-
-def test_a_script():
-    """hostile: a script replaces, inserts, leaves out, repeats and moves only named frames"""
-    ping, pong, end = wire.frame("PING", token=1), wire.frame("PONG", token=2), wire.frame("END")
-
-    def written(script):
-        paper = script.on(Paper())
-        paper.write(ping + pong)
-        paper.write(ping)
-        return paper.written
-
-    make = hostile.Script
-    equal(written(make()), [ping, pong, ping], "without a step")
-    equal(written(make().replace("PING", end)), [end, pong, ping], "the first one replaced")
-    equal(written(make().replace("PING", lambda frame: frame[:1], 1)), [ping, pong, ping[:1]], "the second one cut")
-    equal(written(make().replace("PING", end, hostile.EVERY)), [end, pong, end], "each one replaced")
-    equal(written(make().before("PONG", end)), [ping, end, pong, ping], "one in front")
-    equal(written(make().after("PONG", end)), [ping, pong, end, ping], "one behind")
-    equal(written(make().drop("PONG")), [ping, ping], "one left out")
-    equal(written(make().repeat("PONG", 3)), [ping, pong, pong, pong, ping], "one three times")
-    equal(written(make().swap("PING").replace("PONG", end)), [end, ping, ping], "one behind the next")
-    early = make().drop("READY").on(Paper())
-    early.is_early = True
-    early.write(wire.early_frame("READY") + ping)
-    equal(early.written, [ping], "READY and the next frame in the same bytes")
-
-
-@pytest.mark.parametrize("how", ["more than it states", "and another frame", "and a byte"])
-def test_a_compressed_frame_hides_bytes(work, how):
-    """hostile sender: a compressed frame has valid entries, and something behind them: CLOSE 3"""
-    old, new = prepare(work)
-    receiver = Receiver(work, new)
-    made = to_data(paired(receiver, roots(old)))
-
-    def frame(plain):
-        pack = zstandard.ZstdCompressor(level=1, write_content_size=False).compress
-        packed = pack(plain + bytes(1 << 20)) if how == "more than it states" else pack(plain) + (pack(plain) if how == "and another frame" else b"\0")
-        return 1, len(plain), packed
-
-    made.streams.frame = frame
-    said = close_of(lambda: (made.send(), made.finish()))
-    equal(said.code, 3, f"the code of {said.message!r}")
-    equal(receiver.wait(), 1, "exit code")
-    equal([name for name in os.listdir(new) if not name.startswith(".")], [], "the destination holds")
-
-
 # Strangers in the place of a known device
-
-
-def test_a_stranger_that_resumes(work):
-    """hostile sender: a stranger cannot resume, join or pair beside a sender, which then resumes"""
-    old, new = prepare(work)
-    receiver = Receiver(work, new)
-    made = sending.Sender(roots(old), sending.Options(frame=20_000, before_frame=stop))
-    made.pair(("127.0.0.1", receiver.port), receiver.pairing_code)
-    try:
-        made.session()
-    except Stopped:
-        pass
-    session = made.verdict.session
-    for is_away in (False, True):
-        for mode, reason in ((wire.RESUME, wire.UNKNOWN), (wire.JOIN, wire.UNKNOWN), (wire.PAIR, wire.BUSY)):
-            link = channel.connect("127.0.0.1", receiver.port, tls.Identity())
-            link.say_early("HELLO_C", mode=mode, lowest=wire.SPOKEN, highest=wire.SPOKEN)
-            equal(answer(link), reason, f"the ABORT of mode {mode}")
-        if not is_away:
-            # A stream of no session, with the right key.
-            link = made.open_stream()
-            link.say("JOIN", session=bytes(16), stream=9, replaces=wire.NONE)
-            equal(close_of(lambda link=link: link.hear("ACK")).code, 16, "the CLOSE of a stream of another session")
-            made.cut()
-            receiver.event("interrupted")
-    made.options.before_frame = None
-    made.resume()
-    made.session()
-    require(made.verdict.session != session, "the session is the same")
-    end_well(receiver)
-    run_script("check-trees", "--inside", old, new)
 
 
 def test_a_stranger_between_both(work):
@@ -319,54 +217,3 @@ def pass_all(near, far):
     near.close()
     far.close()
     return seen
-
-
-class Stopped(Exception):
-    """The test's own end of a session."""
-
-
-def stop(streams, number):
-    """Ends the sending when some frames are written."""
-    if number == 3:
-        streams.drain()
-        raise Stopped
-
-
-def test_a_stranger_in_the_receivers_place(work):
-    """hostile receiver: a stranger with another key at the known address hears only a handshake"""
-    old, new = prepare(work)
-    came, heard, broken = [], [], []
-
-    def break_off(one, said):
-        broken.append(said)
-        one.control.cut()
-        one.cut_streams()
-        raise channel.Cut("by the test")
-
-    with listening(new, before_frame=break_off) as receiver:
-        program = Process(work, ["send", *roots(old), "--to", f"127.0.0.1:{receiver.port}", "--code-file", "-", "--json", "--give-up-after", "60"],
-                          receiver.code + "\n")
-        limit = time.monotonic() + PATIENCE
-        while not broken and time.monotonic() < limit:
-            receiver.turn(0.05)
-        # From now on this end has another key, and the code would fit.
-        receiver.identity, receiver.pin, receiver.control = tls.Identity(), None, None
-        shake = receiver.shake
-
-        def answer(plain):
-            came.append(plain)
-            heard.append(shake(plain))
-            return heard[-1]
-
-        receiver.shake = answer
-        while program.is_running() and time.monotonic() < limit:
-            try:
-                receiver.turn(0.05)
-            except ENDS:
-                pass
-    require(program.poll(), "the sender did not end")
-    require(came, "the sender did not come back")
-    equal([bytes(link.buffer) for link in heard], [b""] * len(heard), "what the stranger heard")
-    equal(receiver.aborts, [], "ABORTs of the stranger")
-    work.figure = f"exit {program.code}: {program.error()['message']}"
-    require(program.code in (3, 5), work.figure)

@@ -1,15 +1,14 @@
 """The second implementation's sender and the program's destinations: taken names, traits, apps."""
 
 import os
-import signal
 
 import pytest
 
 from apps import ID, Device
 from bundles import GROUP
-from devices import Receiver, end_well, own_port, small_file
+from devices import Receiver, end_well, small_file
 from disks import Disk, KINDS, needed
-from interop import ended, interop, paired, refusal_of, roots, to_data
+from interop import ended, interop, paired, roots, to_data
 from needs import needs, own_mounts, root
 from outside import equal, require
 
@@ -84,21 +83,6 @@ def test_a_sender_that_does_not_leave_out(work):
     ended(receiver, 8)
 
 
-@pytest.mark.parametrize("mode", ["keep-both", "replace"])
-def test_names_that_are_taken(work, mode):
-    """interop: --existing keep-both and replace: no marks, and every item arrives"""
-    old, new = merged(work)
-    receiver = Receiver(work, new, options=["--existing", mode])
-    made = to_data(paired(receiver, roots(old)))
-    equal((made.held[2], made.held[3]), (set(), set()), "marks")
-    made.send()
-    made.finish()
-    made.receipt()
-    end_well(receiver)
-    with open(f"{new}/data/differs" if mode == "replace" else f"{new}/data (2)/differs", "rb") as file:
-        equal(file.read(), b"new content", "what was sent")
-
-
 def test_what_belongs_together(work):
     """interop: --existing merge: marks of kind 2 alone, and what belongs together is sent whole"""
     old, new = work.place()
@@ -121,23 +105,6 @@ def test_what_belongs_together(work):
     end_well(receiver)
     arrived = {name.replace(" (2)", ""): name for name in os.listdir(f"{new}/data") if "(2)" in name}
     equal(arrived, {name: name.replace("db", "db (2)") for name in together}, "what arrived")
-
-
-def test_a_name_that_is_taken(work):
-    """interop: a root that exists: the part is refused with code 6 and its name"""
-    old, new = merged(work)
-    receiver = Receiver(work, new)
-    said = refusal_of(paired(receiver, roots(old)))
-    equal((said["code"], said.get("name")), (6, b"data"), "code and name")
-    ended(receiver, 4)
-
-
-def test_more_than_there_is_room(work):
-    """interop: more than --max-size: the part is refused with code 7; exit 6"""
-    old, new = merged(work)
-    receiver = Receiver(work, work.place()[1], options=["--max-size", "5"])
-    equal(refusal_of(paired(receiver, roots(old)))["code"], 7, "code")
-    ended(receiver, 6)
 
 
 # A destination of small abilities
@@ -197,33 +164,6 @@ def test_refused(work, cut):
     equal({path: named.get(path) for path in expected}, expected, "NOT_STORED")
     equal(made.part.done.notStored, len(named), "items not stored")
     ended(receiver, 8)
-
-
-@needs(needed("exFAT"))
-def test_refused_before_done(work):
-    """interop: exFAT: the program, killed and started again, names all before DONE"""
-    disk = Disk(KINDS["exFAT"], work)
-    old, new, port = work.place()[0], disk.place("new"), own_port()
-    strange_names(f"{old}/data")
-    receiver = Receiver(work, new, port=port)
-    made = to_data(paired(receiver, roots(old)))
-    made.send()
-    made.finish()
-    withheld = {path for path, _ in made.unsent}
-    before = {said.path for said in made.refused} | withheld
-    made.cut()
-    receiver.signal(signal.SIGKILL)
-    receiver.wait()
-    again = Receiver(work, new, port=port, is_inviting=False)
-    made.part.done = None
-    made.resume()
-    made.greet()
-    made.plan()
-    require(not made.offer(), "the OFFER was accepted")
-    equal(({said.path for said in made.refused}, made.part.done.notStored), (before, len(before)), "NOT_STORED and DONE")
-    equal({said.path for said in made.refused if said.generation is None}, withheld, "paths without a generation")
-    made.receipt()
-    ended(again, 8)
 
 
 # Owners, set-id bits, attributes that stay behind
@@ -286,20 +226,3 @@ def test_an_app_takes_its_data(work):
     end_well(receiver)
     equal(device.documents(), {"kept": b"what was written"}, "the app's files")
     require(os.path.exists(device.group("shared")), f"no file of {GROUP}")
-
-
-@needs(own_mounts)
-@pytest.mark.parametrize("what", ["an app's data for folders", "folders for an app", "another app"])
-def test_a_part_that_is_not_wanted(work, what):
-    """interop: a part of another kind or app is refused with code 15; exit code 4"""
-    old, new = merged(work)
-    if what == "an app's data for folders":
-        receiver, made = Receiver(work, work.place()[1]), lambda: paired(receiver, archive(work))
-    else:
-        receiver = Device(work, work.place()[1]).receive()
-        made = lambda: paired(receiver, archive(work, "org.example.other") if what == "another app" else roots(old))
-    made = made()
-    said = refusal_of(made)
-    equal((said["code"], said.get("message")), (15, None), "the code, and words beside it")
-    ended(receiver, 4)
-    equal(made.exit_code(), 4, "the sender's exit code")

@@ -1,14 +1,11 @@
 """The second implementation's receiver (Tests/Interop), against the program's sender."""
 
-import contextlib
 import os
-import signal
-import time
 
 import pytest
 
 from apps import ID, Device
-from devices import PATIENCE, random_file, sender, small_file
+from devices import random_file, sender, small_file
 from interop import ended, interop, listening, roots
 from needs import needs, own_mounts, root
 from outside import IS_ROOT, MIB, NOBODY, equal, require, run_script
@@ -33,14 +30,6 @@ def some(work, large=3, user=None):
     os.symlink("nowhere", f"{folder}/link")
     os.link(f"{folder}/small-1", f"{folder}/twin")
     return old, new
-
-
-def turns(receiver, until, seconds=60):
-    """Lets a receiver act until a condition holds."""
-    limit = time.monotonic() + seconds
-    while not until():
-        require(time.monotonic() < limit, "it did not come to that")
-        receiver.turn(0.05)
 
 
 def all_through(work, old, new, *words, code=0, **values):
@@ -100,65 +89,6 @@ def test_a_broken_stream_is_replaced(work):
     equal(program.events("interrupted"), [], "interruptions that the program told")
 
 
-@pytest.mark.parametrize("how", ["ABORT 7", "CLOSE 16", "cut"])
-def test_joins_are_turned_away(work, how):
-    """interop: the receiver turns three JOINs away: the program tries again"""
-    old, new = some(work)
-    tries = []
-
-    def turn_away(receiver):
-        tries.append(time.monotonic())
-        if len(tries) > 3:
-            return None
-        if how == "cut":
-            raise channel.Cut("by the test")
-        if how == "CLOSE 16":
-            # Behind HELLO_S: the number that the sender uses next is used.
-            receiver.used.update(range(len(tries)))
-        return 7 if how == "ABORT 7" else None
-
-    receiver, program = all_through(work, old, new, "--streams", "1", turn_away=turn_away)
-    run_script("check-trees", "--inside", old, new)
-    require(len(tries) >= 4, f"{len(tries)} tries")
-    work.figure = f"{len(tries)} tries, {len(receiver.turned_away)} turned away behind HELLO_S, {receiver.sessions} sessions"
-
-
-def test_streams_that_keep_breaking(work):
-    """interop: every JOIN gets ABORT 7: the program ends the session with CLOSE 16"""
-    old, new = some(work, 1)
-    with listening(new, turn_away=lambda _: 7) as receiver:
-        program = sender(work, [*roots(old), "--give-up-after", "1"], receiver.port, receiver.code)
-        with contextlib.suppress(channel.Closed):
-            turns(receiver, lambda: not program.is_running())
-        work.figure = f"{receiver.aborts.count(7)} tries"
-        require(receiver.closes and set(receiver.closes) == {16}, f"CLOSEs: {receiver.closes}")
-        ended(program, 5)
-
-
-@pytest.mark.takes(3)
-def test_a_file_that_is_edited_while_it_is_read(work):
-    """interop: an edit of equal size and time while the program reads: one version arrives"""
-    old, new = work.place()
-    os.mkdir(f"{old}/data")
-    path, size = f"{old}/data/file", 24 * MIB
-    small_file(path, b"A" * size)
-    moment = os.stat(path).st_mtime_ns
-    edited = []
-
-    def edit(*_):
-        # The window keeps the program from reading far ahead.
-        if not edited:
-            edited.append(path)
-            with open(path, "r+b") as file:
-                file.write(b"B" * size)
-            os.utime(path, ns=(moment, moment))
-
-    all_through(work, old, new, "--streams", "1", "--compress", "never", window=2_621_440, before_frame=edit)
-    with open(f"{new}/data/file", "rb") as file:
-        content = file.read()
-    equal((len(content), set(content)), (size, set(b"B")), "what arrived has the size and the letters")
-
-
 # From session to session
 
 
@@ -178,19 +108,6 @@ def test_a_cut_session_is_resumed(work):
     require(done["heldBytes"] >= held[0] > 3 * MIB, f"{done['heldBytes']} bytes are held, of {held}")
     equal(receiver.sessions, 2, "sessions")
     work.figure = f"{done['heldBytes']} bytes held"
-
-
-def test_a_killed_program_comes_back(work):
-    """interop: the program is killed and started again: it resumes without a code"""
-    old, new = some(work)
-    with listening(new, before_entry=once(lambda receiver, _: bytes_of(receiver) > 3 * MIB, lambda _: program.signal(signal.SIGKILL))) as receiver:
-        program = sender(work, roots(old), receiver.port, receiver.code)
-        turns(receiver, lambda: not program.is_running())
-        again = sender(work, roots(old), receiver.port, None)
-        receiver.run(60)
-        ended(again, 0)
-        require(again.events("done")[0]["heldBytes"] > 0, "nothing was held")
-    run_script("check-trees", "--inside", old, new)
 
 
 def test_drop(work):
@@ -224,53 +141,6 @@ def test_done_answers_an_offer(work):
         equal(receiver.sessions, 2, "sessions")
         equal([said.plan for said in plans], [None, receiver.plan_id], "the plans that PLAN names")
     run_script("check-trees", "--inside", old, new)
-
-
-def test_refused_before_done(work):
-    """interop: the program is killed before DONE: the next run gets NOT_STORED: exit code 8"""
-    old, new = some(work, 1)
-    refuse = {b"data/small-3": 16, b"data/link": 19}
-    with listening(new, refuse=lambda record: refuse.get(record["path"])) as receiver:
-        answer = receiver.answer
-
-        def kill():
-            receiver.answer = answer
-            program.signal(signal.SIGKILL)
-            receiver.end()
-
-        receiver.answer = kill
-        program = sender(work, roots(old), receiver.port, receiver.code)
-        turns(receiver, lambda: not program.is_running())
-        again = sender(work, roots(old), receiver.port, None)
-        receiver.run(60)
-        ended(again, 8)
-    equal(sorted(event["path"] for event in again.events("notStored")), ["data/link", "data/small-3"], "what the program names")
-    equal(again.events("done")[0]["notStored"], 2, "items that the program counts")
-
-
-@pytest.mark.parametrize("values", [{"items": 1}, {"bytes": 1}])
-def test_done_that_does_not_fit(work, values):
-    """interop: a DONE of other totals: CLOSE 3 and exit code 1"""
-    old, new = some(work, 1)
-    with listening(new, done=values) as receiver:
-        program = sender(work, roots(old), receiver.port, receiver.code)
-        with pytest.raises(channel.Closed, match="CLOSE 3"):
-            receiver.run(60)
-        ended(program, 1)
-
-
-def test_an_ack_that_does_not_fit(work):
-    """interop: an ACK of more frames than were sent: CLOSE 3 and exit code 1"""
-    old, new = some(work, 1)
-
-    def acknowledge(receiver, _):
-        receiver.streams[0].link.say("ACK", written=1000, durable=0)
-
-    with listening(new, before_frame=acknowledge) as receiver:
-        program = sender(work, roots(old), receiver.port, receiver.code)
-        with pytest.raises(channel.Closed, match="CLOSE 3"):
-            receiver.run(60)
-        ended(program, 1)
 
 
 # Items that the program leaves out
@@ -375,55 +245,6 @@ def test_losses(work):
     equal(len(program.events("done")[0]["losses"]), 2, "losses that are told")
 
 
-# Closing
-
-
-@pytest.mark.parametrize("code, exit_code", [(2, 5), (3, 1), (4, 1), (5, 4), (6, 4), (7, 6), (8, 4), (9, 1), (10, 7), (12, 4), (14, 1), (15, 4), (17, 4), (18, 4), (19, 4), (20, 4), (21, 4), (99, 1)])
-def test_close_of_the_receiver(work, code, exit_code):
-    """interop: CLOSE answers the PLAN: the program exits with the code of section 10"""
-    old, new = some(work, 1)
-    with listening(new, judge=lambda _: {"code": code, "message": "the test refuses", "name": b"data"}) as receiver:
-        program = sender(work, roots(old), receiver.port, receiver.code)
-        while program.is_running():
-            receiver.turn(0.05)
-        ended(program, exit_code)
-        work.figure = program.error()["message"]
-
-
-def test_close_16_of_the_receiver(work):
-    """interop: CLOSE 16: the program connects again by itself"""
-    old, new = some(work, 1)
-    first = iter([True])
-    judge = lambda _: {"code": 16, "message": "silent"} if next(first, False) else None
-    with listening(new, judge=judge) as receiver:
-        program = sender(work, roots(old), receiver.port, receiver.code)
-        turns(receiver, lambda: receiver.is_over)
-        receiver.is_over = False
-        receiver.run(60)
-        ended(program, 0)
-    run_script("check-trees", "--inside", old, new)
-
-
-def test_the_program_is_interrupted(work):
-    """interop: SIGINT and SIGTERM at the program: CLOSE 2; the same command resumes"""
-    old, new = some(work)
-    # A small window: not everything is under way when the signal comes.
-    with listening(new, window=2_621_440) as receiver:
-        for code, number in ((130, signal.SIGINT), (143, signal.SIGTERM)):
-            least = bytes_of(receiver) + MIB
-            receiver.options.before_entry = once(lambda *_: bytes_of(receiver) > least, lambda _: program.signal(number))
-            program = sender(work, roots(old), receiver.port, receiver.code if code == 130 else None)
-            turns(receiver, lambda: not program.is_running())
-            ended(program, code)
-            turns(receiver, lambda: receiver.control is None)
-            receiver.is_over = False
-        equal(receiver.closes, [2, 2], "CLOSEs")
-        program = sender(work, roots(old), receiver.port, None)
-        receiver.run(60)
-        ended(program, 0)
-    run_script("check-trees", "--inside", old, new)
-
-
 # Frames and fields that are skipped, and others that are not
 
 
@@ -437,53 +258,6 @@ def test_unknown_frames_and_fields(work):
             link.write(wire.frame_of(0x81, b"unknown") + wire.frame_of(0xFF, b""))
 
     all_through(work, old, new, greeting=unknown, verdict=unknown, accept=unknown, done=unknown, before_frame=strange)
-    run_script("check-trees", "--inside", old, new)
-
-
-def test_a_frame_of_an_unknown_type(work):
-    """interop: a frame of an unknown type below 0x80: CLOSE 3 and exit code 1"""
-    old, new = some(work, 1)
-    with listening(new, before_frame=lambda receiver, _: receiver.control.write(wire.frame_of(0x7F, b""))) as receiver:
-        program = sender(work, roots(old), receiver.port, receiver.code)
-        with pytest.raises(channel.Closed, match="CLOSE 3"):
-            receiver.run(60)
-        ended(program, 1)
-
-
-@pytest.mark.takes(6)
-def test_pings(work):
-    """interop: the program sends PING while it waits, and answers PING"""
-    old, new = some(work, 1)
-
-    def judge(_):
-        receiver.control.say("PING", token=2**64 - 1)
-        limit = time.monotonic() + PATIENCE
-        while not receiver.control.heard("PING") and time.monotonic() < limit:
-            channel.wait([receiver.control], 0.2)
-            require(receiver.control.next() is None, "a message where none may be")
-        return None
-
-    with listening(new, judge=judge) as receiver:
-        program = sender(work, roots(old), receiver.port, receiver.code)
-        control = []
-        turns(receiver, lambda: (control.append(receiver.control), receiver.is_over)[1])
-        ended(program, 0)
-        link = next(one for one in control if one)
-        equal([said.token for said in link.heard("PONG")][:1], [2**64 - 1], "PONG")
-        require(link.heard("PING"), "no PING came")
-
-
-def test_key_updates(work):
-    """interop: the receiver updates its sending key with each frame, on every connection"""
-    old, new = some(work)
-
-    def update(receiver, _):
-        for link in [receiver.control, *(stream.link for stream in receiver.streams)]:
-            link.update_key()
-        receiver.control.say("PING", token=1)
-        time.sleep(0.03)
-
-    all_through(work, old, new, before_frame=update)
     run_script("check-trees", "--inside", old, new)
 
 

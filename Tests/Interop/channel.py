@@ -55,12 +55,6 @@ class Closed(Exception):
 class Channel:
     """One connection, from the handshake to close_notify."""
 
-    at_a_time = 1 << 16
-    """How many bytes it reads at a time."""
-    crumbles = False
-    """Whether each byte goes in a TLS record of its own, a millisecond after the last one if there
-    are few."""
-
     def __init__(self, plain, identity, is_server, groups=tls.GROUPS):
         self.plain, self.identity, self.is_server = plain, identity, is_server
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -104,13 +98,11 @@ class Channel:
 
     def write(self, data):
         """Writes any bytes. Reads meanwhile, so that two ends never wait for each other."""
-        limit, is_slow = time.monotonic() + PATIENCE, self.crumbles and len(data) < 256
+        limit = time.monotonic() + PATIENCE
         data = memoryview(data)
         while data:
             try:
-                data = data[self.tls.send(data[:1 if self.crumbles else 16384]):]
-                if is_slow:
-                    time.sleep(0.001)
+                data = data[self.tls.send(data[:16384]):]
             except (SSL.WantWriteError, SSL.WantReadError):
                 self.pump()
                 select.select([self], [self], [], 1)
@@ -124,7 +116,7 @@ class Channel:
         """Reads everything that has arrived, also the data that TLS has already decrypted."""
         while self.over is None:
             try:
-                self.buffer += self.tls.recv(self.at_a_time)
+                self.buffer += self.tls.recv(1 << 16)
                 self.last_heard = time.monotonic()
             except SSL.WantReadError:
                 return

@@ -1,19 +1,17 @@
 """An end that speaks TLS and pairs correctly, and then writes any bytes that a script wants.
 
-    script = Script().replace("ACK", wire.frame("ACK", written=9, durable=0)).drop("PROGRESS")
+    script = Script().replace("ACK", wire.frame("ACK", written=9, durable=0)).cut("PROGRESS")
     script.attach(receiver)
 
 A script changes the frames that one end writes, on all of its connections, before and after READY.
-It names a frame by its message and by a number: the first OFFER, the third DATA; without a number,
-every one. The end itself, a Sender or a Receiver, knows nothing of it. Values for `replace`,
-`before` and `after` are bytes, or functions of the frame's bytes; they need not be frames.
+It names a frame by its message and by a number: the first OFFER, the third DATA. The end itself, a
+Sender or a Receiver, knows nothing of it. Values for `replace` and `before` are bytes, or functions
+of the frame's bytes; they need not be frames.
 """
 
 import collections
 
 import wire
-
-EVERY = None
 
 
 def split(data, is_early):
@@ -52,12 +50,6 @@ class Script:
 
     def before(self, name, value, number=0):
         return self.step(name, lambda _, frame: [made(value, frame), frame], number)
-
-    def after(self, name, value, number=0):
-        return self.step(name, lambda _, frame: [frame, made(value, frame)], number)
-
-    def drop(self, name, number=0):
-        return self.step(name, lambda *_: [], number)
 
     def repeat(self, name, times=2, number=0):
         return self.step(name, lambda _, frame: [frame] * times, number)
@@ -105,7 +97,7 @@ class Script:
         number = self.seen[name]
         self.seen[name] += 1
         for wanted, at, action in self.steps:
-            if wanted == name and at in (EVERY, number):
+            if wanted == name and at == number:
                 self.changed += 1
                 return action(link, frame)
         return [frame]

@@ -218,4 +218,3 @@ class Caller:
         self.plain, self.receiver, self.call = plain, None, os.urandom(16)
         self.receiver_address = None
         self.answered, self.over = threading.Event(), threading.Event()
-

@@ -64,30 +64,3 @@ def update_key(connection):
         raise OSError("the sending key was not updated")
     # Sends it at once: a second update has to wait for that.
     connection.do_handshake()
-
-
-class Updates:
-    """Updates of a connection's sending key, many at a time; nothing else can be sent meanwhile."""
-
-    def __init__(self, connection):
-        self.tls, self.ssl = pointer(connection._ssl), library()
-        for name in ("SSL_get_wbio", "BIO_s_mem", "BIO_new"):
-            getattr(self.ssl, name).restype = ctypes.c_void_p
-
-    def __enter__(self):
-        self.wire, self.pile = (ctypes.c_void_p(one) for one in (self.ssl.SSL_get_wbio(self.tls), self.ssl.BIO_new(ctypes.c_void_p(self.ssl.BIO_s_mem()))))
-        self.ssl.BIO_up_ref(self.wire)
-        self.ssl.SSL_set0_wbio(self.tls, self.pile)
-        return self
-
-    def next(self, count):
-        """The bytes of so many updates."""
-        for _ in range(count):
-            if self.ssl.SSL_key_update(self.tls, 0) != 1 or self.ssl.SSL_do_handshake(self.tls) != 1:
-                raise OSError("the sending key was not updated")
-        room = ctypes.create_string_buffer(64 * count)
-        size = self.ssl.BIO_read(self.pile, room, len(room))
-        return room.raw[:size]
-
-    def __exit__(self, *_):
-        self.ssl.SSL_set0_wbio(self.tls, self.wire)
