@@ -6,11 +6,10 @@ import functools
 import os
 import shutil
 import subprocess
-import sys
 import time
 
 from needs import QUIET, call
-from outside import IS_ROOT, MIB, Failure, require, wait_for
+from outside import IS_ROOT, MIB, require, wait_for
 
 NEW_MOUNTS, PRIVATE = 0x20000, (1 << 18) | (1 << 14)
 SFTP_SERVERS = ("/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-server", "/usr/lib/ssh/sftp-server")
@@ -209,61 +208,3 @@ def needed(name):
     """The probe for the requirements of a check that uses a file system."""
     probe = KINDS[name].lacking
     return (lambda: probe() or sftp_server()) if name == "sshfs" else probe
-
-
-class FailingDisk:
-    """A folder behind FUSE, which answers everything with an error from some moment on, and whose
-    clock may be wrong."""
-
-    def __init__(self, work, ahead=0):
-        self.work = work
-        self.base = work.folder(None)
-        self.folder, self.below, self.switch = (f"{self.base}/{name}" for name in ("mounted", "below", "pulled"))
-        os.mkdir(self.folder)
-        os.mkdir(self.below)
-        own_mounts()
-        with open(f"{self.base}/said", "wb") as said:
-            self.daemon = subprocess.Popen(
-                [fuse_python(), os.path.join(os.path.dirname(__file__), "failing_disk.py"), self.below, self.folder, self.switch,
-                 str(ahead)],
-                stdin=subprocess.DEVNULL, stdout=said, stderr=said)
-        work.undone.callback(self.end)
-        wait_for("the disk that fails", 30, self.is_there)
-
-    def is_there(self):
-        if self.daemon.poll() is not None:
-            with open(f"{self.base}/said", encoding="utf-8", errors="replace") as said:
-                raise Failure(f"the disk that fails ended with {self.daemon.returncode}: {said.read()[-300:]}")
-        return os.path.ismount(self.folder)
-
-    def pull(self):
-        with open(self.switch, "wb"):
-            pass
-
-    def put_back(self):
-        os.remove(self.switch)
-
-    def end(self):
-        subprocess.run(["umount", "-l", self.folder], **QUIET)
-        self.daemon.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.daemon.wait(5)
-        self.daemon.kill()
-        self.daemon.wait()
-
-
-@functools.cache
-def fuse_python():
-    """An interpreter that has fusepy; Debian's is not always the interpreter that runs the
-    checks."""
-    for found in (sys.executable, "/usr/bin/python3"):
-        for module in ("fusepy", "fuse"):
-            if os.path.exists(found) and subprocess.run([found, "-c", f"from {module} import FUSE"], **QUIET).returncode == 0:
-                return found
-    return None
-
-
-@functools.cache
-def failing_disk():
-    """The missing requirement of a failing disk on this machine; None if it has all."""
-    return lacking([], device=FUSE) or (None if fuse_python() else "no python3-fusepy")

@@ -3,16 +3,15 @@ the rest."""
 
 import contextlib
 import os
-import signal
 import time
 
 import pytest
 
 import disk_cases
-from devices import PATIENCE, Receiver, end_well, own_port, random_file, sender
-from disks import KINDS, Disk, FailingDisk, failing_disk, needed
+from devices import Receiver, random_file, sender
+from disks import KINDS, Disk, needed
 from needs import needs
-from outside import MIB, equal, require, wait_for
+from outside import equal, require
 
 
 def each(*names, long=()):
@@ -65,10 +64,6 @@ def lost(receiver):
     return f"losses: {disk_cases.losses(receiver.events())}"
 
 
-def done(process):
-    return process.events("done")[0]
-
-
 # Ordinary names
 
 
@@ -100,35 +95,6 @@ def there_already(work, kind):
     disk_cases.make_plain(new)
     disk_cases.equal_trees(old, new, scratch=disk.folder)
     return disk, old, new
-
-
-@pytest.mark.takes(6)
-@each()
-def test_plain_is_there_and_skipped(work, kind):
-    """--existing skip sends no existing content"""
-    disk, old, new = there_already(work, kind)
-    sending, receiver, _ = begin(work, old, new, "--existing", "skip")
-    end(sending, receiver, 0)
-    for process in (sending, receiver):
-        figures = done(process)
-        equal((figures["present"], figures["differing"]), (101, 0), f"there already and differing by '{process.name()}'")
-        equal(figures["bytes"], 0, f"content in what '{process.name()}' sent")
-        # The folders' records are sent again.
-        require(figures["sentBytes"] < 1000, f"{figures['sentBytes']} bytes sent by '{process.name()}'")
-    disk_cases.equal_trees(old, new, scratch=disk.folder)
-    equal(os.listdir(new), ["plain"], "the destination holds")
-
-
-@pytest.mark.takes(8)
-@each()
-def test_plain_is_there_and_both_are_kept(work, kind):
-    """--existing keep-both keeps existing items, and saves the new ones beside them"""
-    disk, old, new = there_already(work, kind)
-    sending, receiver, _ = begin(work, old, new, "--existing", "keep-both")
-    end(sending, receiver, 0)
-    equal(sorted(os.listdir(new)), ["plain", "plain (2)"], "the destination holds")
-    for name in ("plain", "plain (2)"):
-        disk_cases.equal_trees(f"{old}/plain", f"{new}/{name}", scratch=disk.folder)
 
 
 @pytest.mark.takes(8)
@@ -193,78 +159,6 @@ def test_a_varied_tree_on_a_disk(work, kind):
     work.figure = f"not stored: {stored}; {lost(receiver)}"
 
 
-@pytest.mark.takes(14)
-@each(*DIFFICULT)
-def test_a_varied_tree_on_a_disk_after_kills(work, kind):
-    """a varied tree, both killed in the middle and started again: the same items are named"""
-    disk = Disk(kind, work)
-    old, new = source_of(work, "tree"), disk.place("new")
-    sending, receiver = killed_and_started(work, old, new)
-    end(sending, receiver, 8)
-    named = disk_cases.judge_tree(old, new, *ends(sending, receiver), disk.folder)
-    work.figure = f"not stored: {disk_cases.counted(list(named.values()))}"
-
-
-@pytest.mark.takes(16)
-@each(*DIFFICULT)
-def test_a_varied_tree_on_a_disk_after_kills_at_the_end(work, kind):
-    """a varied tree, both killed after everything arrived and started again: the same items are
-    named"""
-    disk = Disk(kind, work)
-    old, new = source_of(work, "tree"), disk.place("new")
-    before, sending, receiver = killed_at_the_end(work, old, new, "done")
-    end(sending, receiver, 8)
-    named = disk_cases.judge_tree(old, new, *ends(sending, receiver), disk.folder)
-    equal(named, before, "what is named again")
-    work.figure = f"not stored: {disk_cases.counted(list(named.values()))}"
-
-
-def killed_and_started(work, old, new, *options, share=0.4, rate=4 * MIB, most=None):
-    """Kills both in the middle of a transfer, of which the receiver gets a limited number of bytes,
-    and starts them again."""
-    sending, receiver, link = begin(work, old, new, *options, port=own_port(), rate=rate)
-    if most is not None:
-        link.limit = most
-    wait_for_share(sending, receiver, share)
-    return started_again(work, old, new, options, sending, receiver, link)
-
-
-def killed_at_the_end(work, old, new, moment, rate=4 * MIB):
-    """Kills both at an event of the receiver after the last byte, before the sender learns of it,
-    and starts them again.
-
-    The result begins with the items that the receiver had named by then.
-    """
-    sending, receiver, link = begin(work, old, new, port=own_port(), rate=rate)
-    wait_for_share(sending, receiver, 0.2)
-    link.do(link.mute, 0)
-    receiver.event(moment)
-    again = started_again(work, old, new, (), sending, receiver, link)
-    equal((sending.code, receiver.code), (-signal.SIGKILL, -signal.SIGKILL), "what both were ended by")
-    return disk_cases.not_stored(receiver.events()), *again
-
-
-def started_again(work, old, new, options, sending, receiver, link):
-    for process in (receiver, sending):
-        process.signal(signal.SIGKILL)
-    for process in (receiver, sending):
-        process.wait()
-    link.close()
-    # It shows no code during an import.
-    again = Receiver(work, new, port=receiver.port, options=options, is_inviting=False)
-    return sender(work, roots(old), again.port, None), again
-
-
-def wait_for_share(sending, receiver, share):
-    def arrived():
-        found = sending.events("progress")
-        return found and found[-1]["bytes"] > share * (found[-1]["totalBytes"] or sending.events("offer")[0]["bytes"])
-
-    wait_for(f"{share:.0%} of the transfer", PATIENCE, lambda: arrived() or sending.poll() or receiver.poll())
-    for process in (sending, receiver):
-        require(process.is_running(), f"'{process.name()}' ended too early with {process.code}: {said(process)}")
-
-
 # Names that fold
 
 FOLDING = ("exFAT", "NTFS that folds")
@@ -289,31 +183,6 @@ def judge_pairs(sending, receiver, new, folder="pairs"):
     disk_cases.judge_pairs(new, named, folder=folder)
     equal(codes[0], 8 if named else 0, "exit codes")
     return named
-
-
-@pytest.mark.takes(10)
-@each(*FOLDING)
-def test_names_that_fold_after_kills(work, kind):
-    """200 pairs, both killed in the middle and started again: nothing is mixed"""
-    disk = Disk(kind, work)
-    old, new = source_of(work, "pairs"), disk.place("new")
-    # A quarter never arrives: so the kill is in the middle on any machine.
-    sending, receiver = killed_and_started(work, old, new, rate=MIB, most=3 * MIB)
-    named = judge_pairs(sending, receiver, new)
-    work.figure = f"{len(named)} of {2 * disk_cases.PAIRS} named"
-
-
-@pytest.mark.takes(12)
-@pytest.mark.parametrize("moment", ["staged", "done"])
-@each(*FOLDING)
-def test_names_that_fold_after_kills_at_the_end(work, kind, moment):
-    """200 pairs, both killed after everything arrived and started again: not mixed, same names"""
-    disk = Disk(kind, work)
-    old, new = source_of(work, "pairs"), disk.place("new")
-    before, sending, receiver = killed_at_the_end(work, old, new, moment, rate=MIB)
-    named = judge_pairs(sending, receiver, new)
-    equal(named, before, "what is named again")
-    work.figure = f"{len(named)} of {2 * disk_cases.PAIRS} named"
 
 
 @pytest.mark.takes(8)
@@ -352,65 +221,3 @@ def test_a_root_whose_name_folds(work, kind):
     end(sending, receiver, 0)
     equal(os.listdir(f"{new}/PLAIN"), [], "what was there holds")
     disk_cases.equal_trees(f"{old}/plain", f"{new}/plain (2)", scratch=disk.folder)
-
-
-# Disks that are pulled
-
-
-def goes_on(work, old, new, port, folder):
-    """Requires that the same commands continue, do not send data again that had arrived, and leave
-    a correct result."""
-    receiver = Receiver(work, new, port=port)
-    sending = sender(work, roots(old), receiver.port, None)
-    end_well(sending, receiver)
-    disk_cases.equal_trees(old, new, scratch=folder)
-    held = done(sending)["heldBytes"]
-    require(held > MIB, f"only {held} bytes were held")
-    return f"{held / MIB:.0f} of {done(sending)['bytes'] / MIB:.0f} MiB were held"
-
-
-def interrupted_by(work, new, pull):
-    """Begins to send 48 files of a megabyte, pulls the disk in the middle, and requires that both
-    end; returns the time."""
-    old, _ = work.place(on_disk=True)
-    os.mkdir(f"{old}/folder")
-    for number in range(48):
-        random_file(f"{old}/folder/{number}", MIB)
-    sending, receiver, link = begin(work, old, new, port=own_port(), rate=8 * MIB)
-    wait_for_share(sending, receiver, 0.5)
-    pull()
-    started = time.monotonic()
-    codes = sending.wait(), receiver.wait()
-    took = time.monotonic() - started
-    link.close()
-    require(all(code in range(1, 9) for code in codes), f"exit codes {codes}: {said(sending)} | {said(receiver)}")
-    return old, receiver.port, f"exit codes {codes[0]} and {codes[1]} after {took:.1f} s"
-
-
-@pytest.mark.takes(14)
-@needs(failing_disk)
-def test_a_disk_that_answers_with_errors(work):
-    """a disk returns EIO in the middle: both end, and the same commands continue once it is back"""
-    disk = FailingDisk(work)
-    new = f"{disk.folder}/new"
-    os.mkdir(new)
-    old, port, ended = interrupted_by(work, new, disk.pull)
-    disk.put_back()
-    work.figure = f"{ended}, {goes_on(work, old, new, port, disk.folder)}"
-
-
-@pytest.mark.takes(14)
-@each("bindfs")
-def test_a_disk_whose_daemon_dies(work, kind):
-    """a disk's daemon is killed in the middle: both end, and the same commands continue after a new
-    mount"""
-    disk = Disk(kind, work)
-    new = disk.place("new")
-
-    def pull():
-        for daemon in disk.daemons():
-            os.kill(daemon, signal.SIGKILL)
-
-    old, port, ended = interrupted_by(work, new, pull)
-    disk.again()
-    work.figure = f"{ended}, {goes_on(work, old, new, port, disk.folder)}"

@@ -1,8 +1,6 @@
 """Interruptions. On a disk, so that durable data must really be made durable."""
 
-import math
 import os
-import shutil
 import signal
 import subprocess
 import threading
@@ -11,9 +9,8 @@ import time
 import pytest
 
 from devices import PATIENCE, Process, Receiver, end_well, own_port, random_file, sender, small_file
-from needs import QUIET, disk_image, needs, tmpfs
+from needs import QUIET, disk_image, needs
 from outside import IS_ROOT, MIB, NOBODY, equal, require, run_script, wait_for
-from relay import SENDER
 
 
 def progress(process):
@@ -32,33 +29,6 @@ def finish(old, new, *processes):
     """Requires that all succeed and that the trees are equal."""
     end_well(*processes)
     run_script("check-trees", "--inside", old, new)
-
-
-@pytest.mark.takes(5)
-@needs(tmpfs)
-def test_a_full_disk(work):
-    """the disk fills up: exit 6 on both sides, and the same command resumes after some was freed"""
-    old, new = work.place()
-    random_file(f"{old}/big", 24 * MIB)
-    for number in range(200):
-        small_file(f"{old}/small-{number}", b"%d" % number)
-    work.mount(new, "-t", "tmpfs", "-o", "size=40m", "tmpfs")
-    os.mkdir(f"{new}/in")
-    receiver = Receiver(work, f"{new}/in")
-    link = work.slow_link(receiver.port)
-    paths = [f"{old}/{name}" for name in os.listdir(old)]
-    first = sender(work, paths, link.port, receiver.pairing_code)
-    wait_for("some of it", PATIENCE, lambda: progress(receiver) > 4 * MIB)
-    random_file(f"{new}/filler", 28 * MIB)
-    codes = first.wait(), receiver.wait()
-    require(codes == (6, 6), f"exit codes {codes}: {first.text()[-200:]} {receiver.text()[-200:]}")
-    os.remove(f"{new}/filler")
-    receiver = Receiver(work, f"{new}/in")
-    second = sender(work, paths, receiver.port, None)
-    finish(old, f"{new}/in", second, receiver)
-    held = second.events("done")[0]["heldBytes"]
-    require(held > MIB, f"only {held} bytes were held")
-    work.figure = f"{held / MIB:.0f} of 24 MiB were held"
 
 
 def sent(process):
@@ -112,20 +82,6 @@ def interrupted(work, at_sender, number=signal.SIGKILL, size=64 * MIB):
 
 
 @pytest.mark.takes(5)
-def test_a_file_edited_between_two_runs(work):
-    """a file is edited between two runs, with its size and time restored"""
-    old, new, _, receiver = interrupted(work, True)
-    status = os.stat(f"{old}/file")
-    with open(f"{old}/file", "r+b") as file:
-        file.seek(MIB)
-        file.write(b"changed")
-    os.utime(f"{old}/file", ns=(status.st_atime_ns, status.st_mtime_ns))
-    again = sender(work, [f"{old}/file"], receiver.port, None)
-    finish(old, new, again, receiver)
-    work.figure = f"{sent(again) / MIB:.0f} MiB sent in the second run"
-
-
-@pytest.mark.takes(5)
 def test_a_file_that_keeps_changing(work):
     """a file that changes every 10 ms: exit 8, named, everything else arrives"""
     old, new = work.place(on_disk=True)
@@ -160,35 +116,6 @@ def test_a_file_that_keeps_changing(work):
     equal(sorted(os.listdir(f"{new}/folder")), sorted(str(number) for number in range(50)), "what arrived")
 
 
-@pytest.mark.takes(15)
-def test_a_changed_byte_on_the_wire(work):
-    """a changed byte on the wire, on either connection: the transfer resumes"""
-    old, new = work.place()
-    random_file(f"{old}/file", 48 * MIB)
-    receiver = Receiver(work, new)
-    link = work.slow_link(receiver.port, rate=24 * MIB)
-    sending = sender(work, [f"{old}/file"], link.port, receiver.pairing_code)
-    # The control connection is the first. It is quiet, so its byte changes when the next ping
-    # comes.
-    for connection, share in ((1, 0.1), (0, 0.2), (-1, 0.5)):
-        wait_for_share(sending, [receiver], 48 * MIB, share)
-        link.do(link.spoil, SENDER, connection)
-    finish(old, new, sending, receiver)
-    work.figure = f"{link.spoilt} bytes changed, {len(sending.events('interrupted'))} sessions lost"
-
-
-def test_a_second_receiver_is_refused(work):
-    """a second 'peer receive' on one destination: exit 4, the first is named"""
-    _, new = work.place()
-    receiver = Receiver(work, new)
-    second = Process(work, ["receive", new, "--listen", "127.0.0.1:0", "--json"])
-    equal(second.wait(), 4, "exit code")
-    message = second.error()["message"]
-    require(f"(process {receiver.pid})" in message, message)
-    receiver.still_waits()
-    work.figure = message.replace(new, "...")
-
-
 @pytest.mark.takes(5)
 def test_an_interrupted_sender(work):
     """Ctrl-C at the sender: 130; the receiver waits, and the same command resumes"""
@@ -214,48 +141,6 @@ def test_a_terminated_receiver(work):
     second = sender(work, [f"{old}/file"], receiver.port, None)
     finish(old, new, second, again)
     work.figure = f"{sent(second) / MIB:.0f} of 64 MiB sent in the second run"
-
-
-@pytest.mark.takes(5)
-def test_a_receiver_gives_up(work):
-    """Ctrl-C at the sender, which does not come back: the receiver gives up with 5"""
-    old, new = work.place()
-    random_file(f"{old}/file", 64 * MIB)
-    receiver = Receiver(work, new, options=["--give-up-after", "2s"])
-    link = work.slow_link(receiver.port)
-    sending = sender(work, [f"{old}/file"], link.port, receiver.pairing_code)
-    wait_for_share(sending, [receiver], 64 * MIB, 0.2)
-    sending.signal(signal.SIGINT)
-    begin = time.monotonic()
-    equal((sending.wait(), receiver.wait()), (130, 5), "exit codes")
-    work.figure = f"after {time.monotonic() - begin:.1f} s"
-    require(time.monotonic() - begin > 1.5, work.figure)
-    require(not os.path.lexists(f"{new}/file"), "the destination holds the file")
-
-
-@pytest.mark.takes(20)
-def test_a_silent_network(work):
-    """a silent network: both notice, not before 10 s; Ctrl-C twice ends both
-
-    The figure shows how soon: other programs on the processors delay it.
-    """
-    old, new = work.place()
-    random_file(f"{old}/file", 64 * MIB)
-    receiver = Receiver(work, new)
-    link = work.slow_link(receiver.port)
-    sending = sender(work, [f"{old}/file"], link.port, receiver.pairing_code)
-    wait_for_share(sending, [receiver], 64 * MIB, 0.2)
-    link.do(link.stall, math.inf)
-    begin = time.monotonic()
-    wait_for("both to notice", PATIENCE, lambda: sending.events("interrupted") and receiver.events("interrupted"))
-    noticed = time.monotonic() - begin
-    for process in (sending, receiver):
-        process.signal(signal.SIGINT)
-        process.signal(signal.SIGINT)
-    begin = time.monotonic()
-    equal((sending.wait(), receiver.wait()), (130, 130), "exit codes")
-    work.figure = f"noticed after {noticed:.1f} s, ended after {time.monotonic() - begin:.2f} s"
-    require(noticed > 10, work.figure)
 
 
 @pytest.mark.takes(30)
@@ -302,22 +187,6 @@ def test_resume_list_and_forget(work):
     equal(Process(work, ["forget", identifier]).wait(), 2, "exit code of another forget")
 
 
-@pytest.mark.takes(5)
-def test_data_without_a_record(work):
-    """received data whose record is gone: resume list names it, and forget removes it"""
-    _, new, first, receiver = interrupted(work, True)
-    for process in (first, receiver):
-        process.signal(signal.SIGKILL)
-        process.wait()
-    shutil.rmtree(f"{work.home(None)}/peer/transfers")
-    listing = Process(work, ["resume", "list", "--json"])
-    equal(listing.wait(), 0, "exit code of resume list")
-    [leftover] = listing.events("leftover")
-    equal(os.listdir(new), [f".peer-{leftover['id']}"], "what is staged")
-    equal(Process(work, ["forget", leftover["id"]]).wait(), 0, "exit code of forget")
-    equal(os.listdir(new), [], "what is left")
-
-
 def listed(work, old):
     """The ID of the transfer that is being sent from a folder."""
     listing = Process(work, ["resume", "list", "--json"])
@@ -326,24 +195,6 @@ def listed(work, old):
         if event["role"] == "sender" and event["sources"][0]["path"].startswith(old):
             return event["id"]
     return None
-
-
-@pytest.mark.takes(5)
-def test_a_damaged_journal(work):
-    """a damaged journal: left, reported, and everything is sent again"""
-    old, new, first, receiver = interrupted(work, False)
-    first.signal(signal.SIGKILL)
-    first.wait()
-    staged = next(name for name in os.listdir(new) if name.startswith(".peer-"))
-    with open(f"{new}/{staged}/journal", "r+b") as file:
-        file.seek(60)
-        file.write(b"damage")
-    again = Receiver(work, new, port=receiver.port)
-    second = sender(work, [f"{old}/file"], receiver.port, None)
-    end_well(second, again)
-    equal(sorted(os.listdir(new)), sorted(["file", staged]), "the destination holds")
-    require(again.events("notice"), "no notice")
-    work.figure = again.events("notice")[0]["message"].replace(staged, ".peer-...")
 
 
 @pytest.mark.takes(5)

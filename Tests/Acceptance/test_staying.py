@@ -7,14 +7,8 @@ import socket
 import pytest
 
 from devices import PATIENCE, Process, Waiting, random_file, sender, small_file
-from interop import interop
-from needs import needs, tmpfs
 from outside import IS_ROOT, MIB, equal, require, run_script, wait_for
-from strange_sender import StrangeSender
 from test_resuming import progress
-
-if interop() is None:
-    import wire
 
 
 class Standing(Waiting):
@@ -194,48 +188,6 @@ def test_failures_do_not_end_the_run(work):
     equal(receiver.stop(), 143, "exit code")
 
 
-def test_forgetting_a_remembered_transfer(work):
-    """--keep: a transfer that is only remembered can be forgotten; its sender is then refused, and
-    the receiver continues"""
-    old, new = work.place()
-    receiver = Standing(work, new, ["--give-up-after", "1"])
-    big = f"{old}/big"
-    os.mkdir(big)
-    random_file(f"{big}/one", 24 * MIB)
-    away = sender(work, [big, "--limit", "8M"], receiver.port, receiver.pairing_code)
-    wait_for("some of it", PATIENCE, lambda: progress(receiver) > 2 * MIB)
-    listed = Process(work, ["resume", "list", "--json"])
-    equal(listed.wait(), 0, "exit code of resume list")
-    transfer = next(event["id"] for event in listed.events("transfer") if event["role"] == "receiver")
-    busy = Process(work, ["forget", transfer, "--json"])
-    equal(busy.wait(), 4, "exit code of forget while it goes on")
-    away.signal(signal.SIGKILL)
-    receiver.event("error")
-    # The list has both ends, because both are on this device: the sender's is kept apart.
-    os.rename(f"{work.home(None)}/peer/transfers/{transfer}-send", f"{work.path}/kept")
-    forgotten = Process(work, ["forget", transfer, "--json"])
-    equal(forgotten.wait(), 0, f"exit code of forget: {forgotten.text()}")
-    equal(forgotten.events("forgotten")[0]["id"], transfer, "what was forgotten")
-    equal(os.listdir(new), [], "what is left")
-    os.rename(f"{work.path}/kept", f"{work.home(None)}/peer/transfers/{transfer}-send")
-    back = sender(work, [big, "--give-up-after", "5"], receiver.port, None)
-    equal(back.wait(), 4, f"exit code of a sender whose transfer is forgotten: {back.text()[-300:]}")
-    small_file(f"{old}/last")
-    code = receiver.shown(2)
-    equal(sender(work, [f"{old}/last"], receiver.port, code).wait(), 0, "exit code of another sender")
-    equal(receiver.stop(), 143, "exit code")
-
-
-def test_two_in_one_directory(work):
-    """--keep: a second receiver in the same directory ends with 4, and names the first process"""
-    _, new = work.place()
-    receiver = Standing(work, new)
-    second = Process(work, ["receive", new, "--keep", "--listen", "127.0.0.1:0", "--json"])
-    equal(second.wait(), 4, "exit code")
-    require(f"process {receiver.pid}" in second.error()["message"], second.error()["message"])
-    require(receiver.is_running(), "the first has ended")
-
-
 @pytest.mark.takes(4)
 def test_a_restart(work):
     """--keep: after a kill and restart, unfinished and finished transfers are known, by the same
@@ -261,47 +213,6 @@ def test_a_restart(work):
     equal(again.stop(), 143, "exit code")
 
 
-@pytest.mark.takes(3)
-@needs(tmpfs)
-def test_no_room(work):
-    """--keep: a full disk ends one transfer with an error of code 6, and a smaller one follows"""
-    old, new = work.place()
-    work.mount(new, "-t", "tmpfs", "-o", "size=8m", "tmpfs")
-    os.mkdir(f"{new}/in")
-    receiver = Standing(work, f"{new}/in")
-    random_file(f"{old}/big", 24 * MIB)
-    first = sender(work, [f"{old}/big"], receiver.port, receiver.pairing_code)
-    equal(first.wait(), 6, "exit code of the sender")
-    equal(receiver.event("error")["code"], 6, "what the receiver tells")
-    small_file(f"{old}/small")
-    equal(sender(work, [f"{old}/small"], receiver.port, receiver.shown(2)).wait(), 0, "exit code of the next")
-    equal(receiver.stop(), 143, "exit code")
-
-
-@pytest.mark.takes(5)
-def test_an_absent_sender(work):
-    """--keep: a sender that was killed holds no other one, and goes on later; the events of its
-    transfer have the identifier of resume list"""
-    old, new = work.place()
-    receiver = Standing(work, new)
-    random_file(f"{old}/big", 8 * MIB)
-    first = sender(work, [f"{old}/big", "--limit", "4M"], receiver.port, receiver.shown(1))
-    wait_for("some of it", PATIENCE, lambda: any(event["bytes"] > MIB for event in receiver.events("progress")))
-    first.signal(signal.SIGKILL)
-    second = sender(work, [sources(old, 2)], receiver.port, receiver.shown(2))
-    equal(second.wait(), 0, f"exit code of the next sender: {second.text()[-300:]}")
-    listed = Process(work, ["resume", "list", "--json"])
-    listed.wait()
-    known = {event["id"] for event in listed.events("transfer")}
-    equal({first.events("progress")[-1]["transfer"], receiver.events("interrupted")[0]["transfer"]}, known, "identifiers")
-    equal(receiver.events("error")[0]["transfer"], min(known), "the transfer that waits")
-    again = sender(work, [f"{old}/big"], receiver.port, None)
-    equal(again.wait(), 0, f"exit code of the first one, later: {again.text()[-300:]}")
-    require(again.events("done")[0]["heldBytes"] > MIB, "nothing was held")
-    require(all("time" in event for event in receiver.events() + again.events()), "an event has no time")
-    equal(receiver.stop(), 143, "exit code")
-
-
 @pytest.mark.takes(5)
 def test_a_service_that_starts_again(work):
     """--keep: a sender waits for a receiver that SIGTERM has ended, and goes on; NOTIFY_SOCKET hears
@@ -321,45 +232,6 @@ def test_a_service_that_starts_again(work):
     wait_for("a sender that waits", PATIENCE, lambda: sending.events("interrupted"))
     Standing(work, new, port=receiver.port, is_inviting=False)
     equal(sending.wait(), 0, f"exit code of the sender: {sending.text()[-300:]}")
-
-
-@pytest.mark.takes(5)
-def test_a_folder_for_each_device(work):
-    """--into: what each device sends arrives in a folder of the name that it has here, and stays in
-    the folder where it began"""
-    old, new = work.place()
-    into = ["--remember", "--into", "{device}/all"]
-    receiver = Standing(work, new, into)
-    small_file(f"{old}/Documents")
-    random_file(f"{old}/big", 8 * MIB)
-
-    def send(name, code=None, options=("--remember",), home=None):
-        return Process(
-            work, ["send", f"{old}/{name}", "--to", f"127.0.0.1:{receiver.port}", *options, "--code-file", "-", "--json"],
-            "" if code is None else code + "\n", home=home)
-
-    def folders(name):
-        return sorted(folder for folder in os.listdir(new) if os.path.exists(f"{new}/{folder}/all/{name}"))
-
-    equal(send("Documents", receiver.shown(1)).wait(), 0, "exit code of a device that is not known yet")
-    listed = Process(work, ["device", "list", "--json"])
-    listed.wait()
-    known = next(device["id"] for device in listed.events("device") if device["role"] == "receiver")
-    equal(folders("Documents"), [known[:12]], "its folder")
-    equal(send("Documents", receiver.shown(2), (), f"{work.path}/other").wait(), 0, "exit code of a stranger with the same name")
-    equal(len(folders("Documents")), 2, "folders after the stranger")
-    equal(Process(work, ["device", "name", known[:12], "old/laptop"]).wait(), 0, "exit code of device name")
-    slow = send("big", options=("--remember", "--limit", "2M"))
-    wait_for("some of it", PATIENCE, lambda: any(event["bytes"] > 0 for event in receiver.events("progress")[-1:]
-                                                 if event["totalBytes"] > 8_000_000))
-    receiver.signal(signal.SIGKILL)
-    receiver.wait()
-    equal(Process(work, ["device", "name", known[:12], "another"]).wait(), 0, "exit code of device name")
-    receiver = Standing(work, new, into, receiver.port, is_inviting=False)
-    equal(slow.wait(), 0, f"exit code of the known device: {slow.text()[-300:]}")
-    equal(folders("big"), ["old_laptop"], "the folder where it began")
-    require(all(os.stat(f"{new}/{folder}").st_mode & 0o7777 == 0o755 for folder in os.listdir(new)), "modes of the folders")
-    receiver.stop()
 
 
 @pytest.mark.takes(4)
@@ -469,56 +341,3 @@ def test_several_at_once(work):
     told = [event for event in receiver.events() if event["event"] in ("paired", "progress", "done", "error")]
     require(all("transfer" in event for event in told), "an event about a transfer does not name it")
     equal(receiver.stop(), 143, "exit code")
-
-
-@needs(tmpfs, interop)
-def test_a_claim_that_brings_nothing(work):
-    """--keep --at-once 2: one sender offers 180 MB, and sends two files; another one, for which that leaves no
-    room, waits and is served when the first one is gone"""
-    old, _ = work.place()
-    new = f"{work.path}/new"
-    os.mkdir(new)
-    work.mount(new, "-t", "tmpfs", "-o", "size=256m", "tmpfs")
-    receiver = Standing(work, f"{new}/in", ["--at-once", "2"])
-    strange = StrangeSender(receiver.port, {b"one": bytes(1000), b"two": bytes(1000)})
-    strange.pair(receiver.shown(1))
-    strange.plan()
-    strange.hear_verdict()
-    strange.control.say("OFFER", part=0, items=3, bytes=180 * MIB, allocated=180 * MIB, flags=0)
-    strange.hear_ledger()
-    strange.connect_stream()
-    strange.stream.send(strange.joining())
-    strange.stream.send(strange.next_frame(strange.record(strange.ROOT) + strange.record(strange.path(b"one"), bytes(1000))
-                                           + strange.piece(wire.CONTENT, b"one", 0, bytes(1000))))
-    strange.hear_written()
-    random_file(f"{old}/much", 150 * MIB)
-    honest = sender(work, [f"{old}/much"], receiver.port, receiver.shown(2))
-    wait_for("its place", PATIENCE, lambda: honest.events("queued"))
-    require("may be no room" in honest.events("interrupted")[0]["reason"], honest.text()[-300:])
-    require(strange.control.ended is None and honest.is_running(), "one of the two has ended")
-    strange.control.stop()
-    strange.stream.cut()
-    strange.stranger.cut()
-    equal(honest.wait(), 0, f"exit code: {honest.text()[-300:]}")
-    equal(receiver.stop(), 143, "exit code")
-
-
-@pytest.mark.takes(3)
-def test_what_is_kept_of_unfinished_transfers(work):
-    """--max-kept and --expire: a receiver forgets an unfinished transfer that is too much, and says
-    so; a younger or smaller one stays"""
-    old, new = work.place()
-    receiver = Standing(work, new)
-    random_file(f"{old}/big", 24 * MIB)
-    first = sender(work, [f"{old}/big", "--limit", "20M"], receiver.port, receiver.shown(1))
-    wait_for("some of it", PATIENCE, lambda: any(event["bytes"] > 4 * MIB for event in receiver.events("progress")))
-    first.signal(signal.SIGKILL)
-    receiver.event("interrupted")
-    receiver.stop()
-    for options, is_kept in ((["--max-kept", "1G", "--expire", "1h"], True), (["--max-kept", "1M"], False)):
-        again = Standing(work, new, options)
-        told = [event["message"] for event in again.events("notice") if "is forgotten" in event["message"]]
-        equal(len(told), 0 if is_kept else 1, f"what is told: {again.text()[-300:]}")
-        again.stop()
-        equal(any(name.startswith(".peer-") for name in os.listdir(new)), is_kept, "whether its data is there")
-    require("--max-kept" in told[0], told[0])
