@@ -207,7 +207,6 @@ find_pytest() {
 # The requirements of the acceptance tests, with workers if the word is xdist; its interpreter is
 # then $python.
 set_up_pytest() {
-  need openssl openssl
   find_pytest "$@" >/dev/null || missing+=(python3 python3-pytest ${1:+"python3-pytest-$1"})
   install_missing
   python=$(find_pytest "$@") || fail "There is no python3 with pytest${1:+ and $1}." "In a virtual environment: pip install pytest${1:+ pytest-$1}"
@@ -276,7 +275,6 @@ need_disks() {
   need bindfs bindfs
   need sshfs sshfs
   need openssh-sftp-server /usr/lib/openssh/sftp-server
-  need python3-fusepy /usr/lib/python3/dist-packages/fusepy.py
 }
 
 # The tools that make Debian packages, and those that check them.

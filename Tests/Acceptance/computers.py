@@ -34,10 +34,6 @@ class Computer:
     def receive(self, *options, port=0, is_inviting=True):
         return Waiting(self.work, ["--everything", *options], None, port, self.peer_home, is_inviting, self.settings)
 
-    def start_receiving(self, folder, *options):
-        """Receives into a folder what the sender names."""
-        return Waiting(self.work, [folder, *options], home=self.peer_home, settings=self.settings)
-
     def send(self, port, code, *words):
         """Without a code, the sender must not need one."""
         return self.start(

@@ -12,7 +12,6 @@ import pytest
 
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..", place) for place in ("Scripts/lib", "Lab/lib")]
 
-import reached  # noqa: E402
 from devices import Work  # noqa: E402
 from disks import own_mounts  # noqa: E402
 import promises
@@ -126,8 +125,6 @@ def pytest_runtest_makereport(item, call):
     if report.when == "call" and work and work.row:
         item.user_properties.append(("row", [*work.row, "FAILED"] if report.failed else work.row))
         report.user_properties = list(item.user_properties)
-    if report.when == "call" and work:
-        reached.note(item, report, work)
     if report.failed and work and report.when == "call":
         for process in work.processes:
             state = "still ran" if process.is_running() else f"ended with {process.code}"

@@ -9,7 +9,6 @@ import json
 import os
 import socket
 import sys
-import threading
 
 ACCOUNT, SERVICE, LABEL = 1, 2, 3
 MORE = 32 << 10
@@ -152,32 +151,6 @@ def user(name):
     return do(asking(name))
 
 
-def many(prefix, count):
-    """Adds items; returns the statuses."""
-    return sorted({add(account=f"{prefix}{number}", secret="s") for number in range(count)})
-
-
-def churn(account, *secrets):
-    """Gives an item one secret after the other, until the process or its broker ends."""
-    def go():
-        while True:
-            for secret in secrets:
-                if update(secret, account=account) != 0:
-                    return
-
-    threading.Thread(target=go, daemon=True).start()
-
-
-UNANSWERED = []
-
-
-def leave(request, count):
-    """Sends a request again and again, and reads no answer."""
-    for _ in range(count):
-        UNANSWERED.append(ask(request))
-    return len(UNANSWERED)
-
-
 def attempt(action, *arguments):
     """The result of an action, or the name of the error."""
     try:
@@ -188,26 +161,6 @@ def attempt(action, *arguments):
         return found
     except OSError as error:
         return os.strerror(error.errno)
-
-
-def stay_behind(*closed):
-    """Leaves a process behind that has only the socket of this one: neither its descriptors nor the
-    standard ones."""
-    if os.fork() == 0:
-        nothing = os.open("/dev/null", os.O_RDWR)
-        for number in range(3):
-            os.dup2(nothing, number)
-        for number in closed:
-            os.close(number)
-        threading.Event().wait(60)
-        os._exit(0)
-    return True
-
-
-def locks():
-    """The descriptors that lead to a lock of an app."""
-    return [int(name) for name in os.listdir("/proc/self/fd")
-            if "/locks/" in str(attempt(os.readlink, f"/proc/self/fd/{name}"))]
 
 
 def main():

@@ -241,7 +241,6 @@ class Work:
         self.within = ()
         """The command that its processes are arguments of, such as one that enters a chroot."""
         self.processes = []
-        self.reached = []
         """Events that a check has read itself, not from a process's output."""
         self.figure = None
         """The figure that the table shows beside the check; otherwise the time it took."""

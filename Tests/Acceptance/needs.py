@@ -12,8 +12,6 @@ import platform
 import shutil
 import signal
 import subprocess
-import sys
-import sysconfig
 import tempfile
 
 import pytest
@@ -92,11 +90,6 @@ def terminals():
 
 
 @functools.cache
-def openssl():
-    return None if shutil.which("openssl") else "no openssl"
-
-
-@functools.cache
 def compiler():
     """The compiler for this machine's programs."""
     return None if shutil.which("cc") else "no C compiler"
@@ -115,30 +108,8 @@ def arm_compiler():
 
 
 @functools.cache
-def rsync():
-    return None if shutil.which("rsync") else "no rsync"
-
-
-@functools.cache
 def zstd():
     return None if ctypes.util.find_library("zstd") else "libzstd.so.1 is not here"
-
-
-def text_sources():
-    """Text files of this machine."""
-    for top, ending in (("/usr/include", ".h"), (sysconfig.get_paths()["stdlib"], ".py")):
-        for place, _, names in os.walk(top):
-            yield from (f"{place}/{name}" for name in sorted(names) if name.endswith(ending))
-
-
-@functools.cache
-def text():
-    count = 0
-    for source in text_sources():
-        count += os.path.getsize(source)
-        if count > MIB:
-            return None
-    return "no text to send: neither headers nor Python's own sources"
 
 
 def takes_attribute(folder, size):
@@ -263,13 +234,6 @@ def own_mounts_of_nobody():
 
 
 @functools.cache
-def tracing():
-    """Whether a process can be stopped before its system calls, and killed there."""
-    program = [sys.executable, f"{ROOT}/Tests/Acceptance/killed_at.py", "1", "/bin/sh", "-c", ": > /dev/null"]
-    return None if subprocess.run(program, **QUIET).returncode == 99 else "no process can be traced here"
-
-
-@functools.cache
 def strace():
     return None if shutil.which("strace") else "strace is missing here: strace"
 
@@ -326,7 +290,3 @@ def toolchain_of_user():
 def shell(name):
     """A probe for a shell."""
     return functools.cache(lambda: None if shutil.which(name) else f"no {name}")
-
-
-def bash_completion():
-    return None if os.path.exists("/usr/share/bash-completion/bash_completion") else "no bash-completion"

@@ -152,15 +152,6 @@ class Running:
             self.process.stderr.close()
 
 
-def is_over(process):
-    """Whether a process has released everything it had: its command line disappears before its
-    descriptors."""
-    try:
-        return state(process) in "ZX"
-    except OSError:
-        return True
-
-
 def state(process):
     """The letter of a process's state."""
     with open(f"/proc/{process}/stat", encoding="utf-8") as file:

@@ -8,29 +8,24 @@ PROMISES = {
         "test_transfers.py: test_an_empty_file", "test_transfers.py: test_a_file_a_folder_and_a_dangling_link",
         "test_metadata.py: test_metadata_as_an_unprivileged_user", "test_names.py: test_names_of_every_kind_arrive"],
     "only the device with the code is let in": [
-        "test_transfers.py: test_a_wrong_code_keeps_the_right_one_valid", "test_transfers.py: test_a_mistyped_code_sends_nothing",
-        "test_transfers.py: test_three_wrong_codes_bring_a_new_one", "test_transfers.py: test_tls_1_2_is_refused"],
+        "test_transfers.py: test_a_wrong_code_keeps_the_right_one_valid",
+        "test_transfers.py: test_a_mistyped_code_sends_nothing"],
     "existing items are as the user asked": [
         "test_existing.py: test_refuse", "test_existing.py: test_skip", "test_existing.py: test_keep_both",
         "test_existing.py: test_replace", "test_existing.py: test_merge", "test_transfers.py: test_a_name_that_is_taken"],
     "devices that do not reach each other meet at a relay": ["test_relays.py: test_a_transfer_through_a_relay"],
     "a transfer resumes": [
         "test_resuming.py: test_killed_past_ninety_percent", "test_resuming.py: test_an_interrupted_sender",
-        "test_resuming.py: test_a_terminated_receiver", "test_resuming.py: test_a_second_receiver_is_refused",
-        "test_resuming.py: test_resume_list_and_forget", "test_resuming.py: test_a_damaged_journal",
-        "test_streams.py: test_a_stream_that_is_cut"],
+        "test_resuming.py: test_a_terminated_receiver", "test_resuming.py: test_resume_list_and_forget"],
     "the user chooses what is sent, and how": [
         "test_selecting.py: test_the_last_pattern_that_matches_decides", "test_selecting.py: test_caches",
         "test_compressing.py: test_compressing_always_and_never", "test_estimates.py: test_the_limit_of_folders"],
     "bad input gets a sentence, a hint and its exit code": [
-        "test_transfers.py: test_a_missing_source", "test_transfers.py: test_an_unreachable_host",
-        "test_transfers.py: test_a_port_in_use", "test_transfers.py: test_an_unknown_option",
-        "test_unreached.py: test_nothing_listens", "test_unreached.py: test_an_unknown_name",
-        "test_unreached.py: test_json_has_only_the_error", "test_names.py: test_names_in_errors",
-        "test_scripts.py: test_damaged_transfers"],
+        "test_transfers.py: test_a_missing_source", "test_unreached.py: test_nothing_listens",
+        "test_unreached.py: test_json_has_only_the_error", "test_names.py: test_names_in_errors"],
     "scripts need no terminal": [
         "test_scripts.py: test_a_given_code", "test_scripts.py: test_a_given_code_is_spent",
-        "test_scripts.py: test_unfit_code_files", "test_scripts.py: test_no_question"],
+        "test_scripts.py: test_no_question"],
     "a receiver may stay": [
         "test_staying.py: test_a_sender_without_a_receipt", "test_staying.py: test_failures_do_not_end_the_run",
         "test_staying.py: test_a_restart", "test_staying.py: test_known_devices"],
@@ -45,9 +40,8 @@ PROMISES = {
         "test_moving.py: test_everything", "test_moving.py: test_a_killed_migration",
         "test_moving.py: test_what_the_receiver_does_not_allow", "test_moving.py: test_a_move_that_goes_on_late"],
     "what may run and what is secret arrives only if the new computer's user says so": [
-        "test_arriving.py: test_the_rest_arrives", "test_arriving.py: test_names",
-        "test_arriving.py: test_answers_are_kept", "test_arriving.py: test_answers_of_a_place",
-        "test_arriving.py: test_a_second_start"],
+        "test_arriving.py: test_the_rest_arrives", "test_arriving.py: test_names", "test_arriving.py: test_answers_are_kept",
+        "test_arriving.py: test_answers_of_a_place", "test_arriving.py: test_a_second_start"],
     "an extension sees only its app's files": ["test_confinement.py: test_an_apps_receiver_and_extension"],
     "authors can check their apps": [
         "test_checking.py: test_a_fit_bundle", "test_checking.py: test_every_fault", "test_checking.py: test_a_migration",
@@ -58,8 +52,8 @@ PROMISES = {
         "test_credentials.py: test_accounts", "test_broker.py: test_no_secret_leaks", "test_secrets.py: test_a_crash",
         "test_linking.py: test_an_app_links_no_cryptography"],
     "help, completion and pages": [
-        "test_manual.py: test_other_topics", "test_completion.py: test_nothing_to_offer", "test_readme.py: test_links",
-        "test_readme.py: test_the_version", "test_readme.py: test_every_command"],
+        "test_manual.py: test_other_topics", "test_readme.py: test_links", "test_readme.py: test_the_version",
+        "test_readme.py: test_every_command"],
 }
 
 

@@ -1,12 +1,10 @@
 """What arrives: files, apps' data and secrets, as this device's user takes them."""
 
-import glob
 import json
 import os
 import shutil
 import signal
 
-import pytest
 
 from computers import computers
 from devices import PATIENCE, own_port, random_file
@@ -105,20 +103,6 @@ def asked(receiver, about="consent"):
     return [question for question in receiver.events("question") if question["about"] == about]
 
 
-@needs(interop)
-def test_names_of_folders(work):
-    """arriving: the question names a folder by its place, and the folder of PATH in it, whatever the sender calls it"""
-    old, new = computers(work, [])
-    work.environment["PATH"] = f"{new.home}/miniconda3/bin:{os.environ['PATH']}"
-    old.write("miniconda3/bin/ls", "run")
-    receiver = new.receive("--ask")
-    paired(receiver, [Part([f"{old.home}/miniconda3"], name="Photos")]).session()
-    equal(receiver.wait(), 4, "the exit code without an answer")
-    [part] = asked(receiver)[0]["parts"]
-    equal((part["name"], part["part"], part["classes"]), ("miniconda3", "Photos", ["files", "apps"]), "the part")
-    equal(part["places"], [{"class": "apps", "paths": [{"path": "miniconda3/bin"}]}], "its places")
-
-
 def test_names(work):
     """arriving: the question names apps and places in this device's words, and the sender's only beside"""
     old, new = computers(work, [])
@@ -134,43 +118,6 @@ def test_names(work):
     [part] = question["parts"]
     equal((part["name"], part["part"], part["classes"]), ("The Editor", "Pictures of the wedding", ["apps"]), "the part")
     equal(part["places"], [{"class": "apps", "paths": [{"path": ".config/editor"}]}], "its places")
-
-
-def test_answers_that_are_none(work):
-    """arriving: an answer with a mistake takes nothing, and is asked for again"""
-    old, new = computers(work, [])
-    old.write("notes", "new")
-    old.write(".profile", "new")
-    for answers in ("all without\n" * 3, "all without 2 3\nall without 7\nall\u00a0without 1\n", "a\nyes please\n-1\n"):
-        receiver, port = start(new, ["--ask"], answers, [new.home])
-        sender = old.send(port, code_of(receiver), f"{old.home}/notes", f"{old.home}/.profile")
-        equal((sender.wait(), receiver.wait()), (4, 4), f"the exit codes after {answers}")
-        equal(["mistake" in question for question in asked(receiver)], [False, True, True], "the questions")
-        equal(os.listdir(new.home), [], "what arrived")
-
-
-def test_a_late_answer(work):
-    """arriving: a question is withdrawn when its sender leaves, and a later answer to it is none to the next question"""
-    old, new = computers(work, [])
-    old.write("notes")
-    old.write(".profile", "run")
-    receiver = new.start("receive", new.home, "--ask", "--listen", "127.0.0.1:0", "--json", text=None)
-    port = wait_for("a port", PATIENCE, lambda: receiver.events("listening"))[0]["port"]
-
-    def question(number):
-        code = wait_for("a code", PATIENCE, lambda: receiver.events("code")[number - 1:])[0]["code"]
-        sender = old.send(port, code, f"{old.home}/notes", f"{old.home}/.profile")
-        wait_for(f"question {number}", PATIENCE, lambda: len(asked(receiver)) == number or sender.poll())
-        equal([one["number"] for one in asked(receiver)], [*range(1, number + 1)], f"the questions: {sender.text()[-300:]}")
-        return sender
-
-    question(1).signal(signal.SIGKILL)
-    sender = question(2)
-    receiver.say("#1 all")
-    receiver.say("#2 files")
-    equal((sender.wait(), receiver.wait()), (8, 8), f"the exit codes: {sender.text()[-300:]}")
-    equal([event["number"] for event in receiver.events("withdrawn")], [1], "the withdrawn questions")
-    equal(sorted(os.listdir(new.home)), ["notes"], "what arrived")
 
 
 def test_answers_are_kept(work):
@@ -256,49 +203,3 @@ def test_a_second_start(work):
     require(asked(receiver), "the second run took what was never asked about without a question")
     require(sender.events("resumed"), "it was another transfer")
     equal((new.read(".config/editor/start"), os.path.getsize(f"{new.home}/large")), (None, 24 * MIB), "what arrived")
-
-
-@pytest.mark.parametrize("before, after, code", [
-    ((True, ["--take-apps"]), (True, []), 8), ((False, []), (True, []), 8), ((True, []), (True, ["--take-apps"]), 0),
-], ids=["less is taken", "PATH has another folder", "more is taken"])
-def test_a_continued_transfer(work, before, after, code):
-    """arriving: what is staged is judged again when a transfer goes on: what is taken stays, and no more than what is missing is sent"""
-    old, new = computers(work, [])
-    os.makedirs(f"{old.home}/{TOOLS}")
-    random_file(f"{old.home}/{TOOLS}/ls", 16 * MIB)
-    random_file(f"{old.home}/tools/large", 24 * MIB)
-    port = own_port()
-
-    def begin(is_in_path, options):
-        new.settings["PATH"] = f"{new.home}/{TOOLS}:" * is_in_path + os.environ["PATH"]
-        return new.start("receive", new.home, *options, "--listen", f"127.0.0.1:{port}", "--json")
-
-    receiver = begin(*before)
-    way = work.slow_link(port)
-    sender = old.send(way.port, code_of(receiver), f"{old.home}/tools")
-    # The program is staged, or refused.
-    is_staged = before != (True, [])
-    wait_for(
-        "some of it", PATIENCE,
-        lambda: way.passed > (20 if is_staged else 12) * MIB and (not is_staged or glob.glob(f"{new.home}/.peer-*/tree/{TOOLS}/ls")))
-    receiver.signal(signal.SIGKILL), receiver.wait()
-    sender.signal(signal.SIGTERM), sender.wait()
-    receiver = begin(*after)
-    wait_for("a port", PATIENCE, lambda: receiver.events("listening"))
-    sender = old.send(port, None, f"{old.home}/tools")
-    equal((sender.wait(), receiver.wait()), (code, code), f"the exit codes: {sender.text()[-300:]}")
-    [done] = sender.events("done")
-    require(done["heldBytes"] > MIB, f"what was held: {done}")
-    equal((os.path.exists(f"{new.home}/{TOOLS}/ls"), os.path.getsize(f"{new.home}/tools/large")), (code == 0, 24 * MIB), "what arrived")
-    left = [f"{TOOLS}", f"{TOOLS}/ls"] if code else []
-    for process in (sender, receiver):
-        equal(sorted((event["path"], event["reason"]) for event in process.events("notStored")), [(path, "notTaken") for path in left], "what is named")
-
-
-def test_without_a_person(work):
-    """arriving: a service names what it takes, and secrets need both words"""
-    _, new = computers(work, [])
-    said = new.peer("receive", "--take-secrets", code=2)
-    require("--take-secrets requires --take-apps" in said, f"said: {said}")
-    said = new.peer("receive", "--take-running", code=2)
-    require("unknown option --take-running" in said, f"said: {said}")

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -10,9 +9,9 @@ import subprocess
 import pytest
 
 from devices import PATIENCE
-from needs import needs, own_mounts, own_mounts_of_nobody, root
+from needs import needs, own_mounts, own_mounts_of_nobody
 from outside import IS_ROOT, NOBODY, equal, require, wait_for
-from programs import APP, CLIP, GROUP, OTHER, Place, is_over
+from programs import APP, CLIP, GROUP, OTHER, Place
 
 SUCCESS, PARAMETER, NOT_AVAILABLE, DUPLICATE, NOT_FOUND = 0, -50, -25291, -25299, -25300
 SECRET = "the-secret-of-robin-0xC0FFEE"
@@ -69,37 +68,6 @@ def test_the_brokers_process(work, user):
     equal(app.end(), 0, "the app's exit code")
 
 
-def test_an_app_behind_a_pipe(work):
-    """broker: the app's output ends with the app, though a process of the app still has the
-    socket"""
-    home = place(work)
-    app = home.run(APP)
-    require(app("stay_behind()"), "nothing stays")
-    broker = app.broker()
-    app.process.stdin.close()
-    # If the broker had the pipe, reading would continue until the broker ends.
-    equal(app.process.stdout.read(), "", "the rest of the output")
-    equal(app.process.wait(PATIENCE), 0, "the app's exit code")
-    equal(app.broker(), broker, "the broker of the process that was left")
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError), open(f"/proc/{name}/cmdline", encoding="utf-8") as file:
-            if app.mark in file.read() and int(name) != broker:
-                os.kill(int(name), signal.SIGKILL)
-    wait_for("the broker's end", PATIENCE, lambda: not app.broker())
-
-
-def test_removing_at_once(work):
-    """broker: an app is removed at once although its broker still runs"""
-    home = place(work)
-    app = home.run(APP)
-    require(app("stay_behind(*locks())"), "nothing stays")
-    broker = app.broker()
-    app.process.stdin.close()
-    equal(app.process.wait(PATIENCE), 0, "the app's exit code")
-    home.peer("app", "remove", APP)
-    equal(app.broker(), broker, "the broker after the removal")
-
-
 @each_user
 def test_a_program_that_the_app_starts(work, user):
     """broker: a program that the app starts has the lock, as documented, and not the socket"""
@@ -123,80 +91,6 @@ def test_a_program_that_the_app_starts(work, user):
         require(any("/locks/" in name for name in found.values()), f"it has no lock: {found}")
     finally:
         os.kill(helper, signal.SIGKILL)
-
-
-# Packets at the broker
-
-
-def test_malformed_packets(work):
-    """broker: packets that are empty, too long, cut, of an unknown type or with an unknown field
-    change nothing and end nothing"""
-    app = place(work).run(APP)
-    equal(app("add('s', account='Robin')"), SUCCESS, "a first item")
-    before = app("copy()")
-    for what, request in [
-            ("an unknown type", "b'\\x63'"), ("an unknown field", "deleting() + fields((11, b'A'))"),
-            ("a field for an owner", f"deleting() + fields((12, b'{OTHER}'))"), ("an empty add", "b'\\x01'"),
-            ("a kind that is none", "b'\\x04' + fields((1, b'\\x09'))")]:
-        equal(app(f"do({request})"), [PARAMETER], what)
-    for length in range(1, app("len(adding('x', account='other'))")):
-        equal(app(f"do(adding('x', account='other')[:{length}])"), [PARAMETER], f"{length} bytes of an add")
-    equal(app("do(b'\\x04' + bytes(40_000))"), ["no answer"], "a packet that is too long")
-    app("send(b'')")
-    app("send(deleting())")
-    app("send(deleting()[:3], 0)")
-    app("[send(b'\\x63', 0, 1, 2) for number in range(20)]")
-    equal(app("copy()"), before, "the items")
-
-
-@pytest.mark.takes(20)
-def test_a_thousand_requests_unanswered(work):
-    """broker: a thousand requests without a reader for the answers barely delay the next one"""
-    app = place(work).run(APP)
-    equal(app("[add('x' * 16_000, account=str(number)) for number in range(20)].count(0)"), 20, "items")
-    equal(app("__import__('resource').setrlimit(7, (4096, 4096))"), None, "the limit of descriptors")
-    equal(app("leave(copying(), 1000)"), 1000, "requests")
-    equal(app("add('s', account='Robin')"), SUCCESS, "the next one")
-    equal(app("UNANSWERED.clear()"), None, "the end of waiting")
-    equal(app("len(copy())"), 22, "what is answered to one who reads")
-
-
-def test_two_apps_at_once(work):
-    """broker: two processes of an app that add items at once lose nothing"""
-    home = place(work)
-    one, other = home.run(APP), home.run(APP)
-    for app, prefix in ((one, "one"), (other, "other")):
-        app.process.stdin.write(f"many('{prefix}', 100)\n")
-        app.process.stdin.flush()
-    for app in (one, other):
-        equal(app.process.stdout.readline(), "[0]\n", "what came of adding")
-    equal(len(one("copy()")), 201, "the status and the items")
-
-
-@pytest.mark.takes(20)
-@pytest.mark.parametrize("victim", ["broker", "app"])
-def test_kills_while_an_item_changes(work, victim):
-    """broker: an item is the old or the new one after a kill during changes"""
-    home = place(work)
-    old, new = "o" * 12_000, "n" * 12_000
-    equal(home.once(APP, f"add('{old}', account='Robin')"), SUCCESS, "the item")
-    for number in range(40 if work.is_long else 15):
-        app = home.run(APP)
-        broker = wait_for("the broker", PATIENCE, app.broker)
-        app(f"churn('Robin', '{new}', '{old}')")
-        # A change takes some milliseconds. This time decides where in it the kill falls; the check
-        # waits for nothing.
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            app.process.wait(random.Random(number).uniform(0.02, 0.1))
-        if victim == "broker":
-            os.kill(broker, signal.SIGKILL)
-            wait_for("the broker's end", PATIENCE, lambda broker=broker: is_over(broker))
-            require(app("attempt(copy)") in ("Broken pipe", "Connection reset by peer"), "it answers without a broker")
-        app.kill()
-        wait_for("the broker's end", PATIENCE, lambda app=app: not app.broker())
-        found = home.once(APP, "copy(account='Robin')")
-        equal(len(found), 2, f"what is found: {str(found)[:80]}")
-        require(found[1][3] in (old, new), f"the item is neither: {found[1][3][:20]}")
 
 
 # Where the secret is
@@ -272,20 +166,6 @@ def test_a_clips_view(work, user):
     equal(clip("os.getuid()"), os.geteuid() if user is None else user, "its user")
 
 
-@needs(root)
-def test_a_clip_without_mounts_of_its_own(work):
-    """clip: it starts, with a note, where it cannot have its own mounts"""
-    home = place(work, None, CLIP)
-    none = 'for what in mnt user; do echo 0 >/proc/sys/user/max_${what}_namespaces; done; exec "$@"'
-    clip = home.run(CLIP, within=["unshare", "--user", "--map-root-user", "bash", "-c", none, "bash"])
-    equal(clip("add('s', account='Robin')"), SUCCESS, "an item")
-    require("credentials" in clip(f"os.listdir('{home.home}')"), "it sees only what is its own")
-    clip.process.stdin.close()
-    clip.process.wait(PATIENCE)
-    errors = clip.process.stderr.read()
-    require(errors.startswith("peer: note: ") and CLIP in errors and home.home in errors, f"the note: {errors}")
-
-
 @each_user_with_mounts
 def test_a_clip_and_its_app(work, user):
     """clip: its app can use its items and its user's authorization, and never the reverse"""
@@ -316,21 +196,3 @@ def test_a_clip_and_its_app(work, user):
     app.end()
     home.install(OTHER)
     equal(home.once(OTHER, "copy()"), [NOT_FOUND], "what a third app finds")
-
-
-@pytest.mark.takes(10)
-def test_ten_rounds_of_clip_and_app(work):
-    """clip: ten rounds of install and remove leave no third copy, and the app's items stay"""
-    home = place(work, None, CLIP)
-    for number in range(10):
-        if number:
-            home.install(CLIP)
-        expected = SUCCESS if number == 0 else DUPLICATE
-        equal(home.once(CLIP, "add('of the clip', account='Robin', label='clip')"), expected, f"round {number}, the clip")
-        home.install(APP)
-        with home.run(APP) as app:
-            equal(app("add('of the app', account='Robin', label='app')"), expected, f"round {number}, the app")
-            found = app("copy()")
-            equal(sorted(item[1:] for item in found[1:]), [
-                ["app", "Robin", "of the app"], ["clip", "Robin", "of the clip"]], f"round {number}")
-        home.peer("app", "remove", APP)

@@ -5,17 +5,12 @@ import os
 import plistlib
 import signal
 import subprocess
-import time
 
 import pytest
 
-from apps import GROUP, ID, Device, make_bundle, said
+from apps import ID, Device, make_bundle, said
 from devices import PATIENCE, Process
-from needs import landlock, needs
-from outside import equal, remove, require, wait_for
-from test_migrating import running_beneath
-
-OTHER = "org.example.other"
+from outside import equal, require, wait_for
 
 
 class Author:
@@ -61,10 +56,6 @@ class Author:
 def ended(process, code):
     equal(process.wait(), code, f"the exit code; said: {process.text()[-600:]}")
     return process
-
-
-def notices(process):
-    return " | ".join(event["message"] for event in process.events("notice"))
 
 
 def digest(folder):
@@ -138,113 +129,6 @@ def test_every_fault(work):
     author.check(code=2, bundle=f"{author.folder}/none")
 
 
-def script(author, text):
-    """Replaces the extension's program by a script."""
-    program = f"{author.bundle}/Extensions/Migration.appex/TestAppExtension"
-    remove(program)
-    with open(program, "w", encoding="utf-8") as file:
-        file.write(f"#!/bin/sh\n{text}\n")
-    os.chmod(program, 0o755)
-
-
-READY = r"printf '\000\001\001\001\00{}' >&3; read line <&3"
-"""The extension's capabilities: a packet of one message, `ready` with one field."""
-
-
-def test_extensions_without_an_exporter(work):
-    """app check: an extension that cannot export, can do nothing, or does not start"""
-    author = Author(work)
-    script(author, READY.format(2))
-    check = author.check("--no-confine")
-    equal(check.events("abilities")[0]["exports"], False, "whether it exports")
-    require("the extension does not export" in notices(check), f"noted: {notices(check)}")
-    script(author, READY.format(0))
-    require("neither export nor import" in author.check("--no-confine", code=4).error()["message"], "it can do nothing")
-    script(author, "exit 3")
-    require("did not start" in author.check("--no-confine", code=4).error()["message"], "it does not start")
-
-
-@pytest.mark.parametrize("export, reason", [("crash", "signal 11"), ("throw", "the author's own words")])
-def test_an_export_that_fails(work, export, reason):
-    """app check: an exporter that fails"""
-    author = Author(work, export=export)
-    check = author.check(code=9)
-    require(reason in check.error()["message"], f"said: {check.error()}")
-    nothing_left(author)
-
-
-def test_notes(work):
-    """app check: temporary files, wrong estimates, empty versions, refused appends, items of other
-    types and groups that only one of app and extension lists are noted"""
-    author = Author(work, export="copy", estimate="1", version="")
-    check = author.check()
-    require(check.events("archive")[0]["scratchBytes"] >= 3_000_000, "no temporary files are counted")
-    for part in ("temporary", "resourcesSizeEstimate is off", "resourcesVersion is empty"):
-        require(part in notices(check), f"'{part}' is not noted: {notices(check)}")
-    author.device.write(export="at once", estimate="100", version="1")
-    check = author.check()
-    equal(check.events("archive")[0]["refused"], 1, "refused appends")
-    require("1 append was refused" in notices(check) and "off" not in notices(check), f"noted: {notices(check)}")
-    require("refused 1" in said(check), f"the extension said: {said(check)}")
-    author.change("Entitlements.plist", **{"com.apple.security.application-groups": [GROUP, "group.other"]})
-    author.device.write(export="")
-    os.mkfifo(author.device.container("Documents/pipe"))
-    found = notices(author.check())
-    require("the group group.other is only in 'Entitlements.plist'" in found, f"noted: {found}")
-    require("'Documents/pipe' is not a file, folder or link" in found, f"noted: {found}")
-    require(f"the group {GROUP}" not in found, f"noted: {found}")
-    # It does not arrive either.
-    human = ended(author.device.start("app", "migrate", ID, "--to", author.bundle), 8)
-    require("Documents/pipe: is not a file, folder or link" in human.output(), f"said: {human.output()}")
-    author.migrate(code=8)
-    author.change(
-        "Extensions/Migration.appex/Info.plist",
-        EXAppExtensionAttributes={"EXExtensionPointIdentifier": "com.apple.app-migrate"})
-    found = notices(author.check())
-    require("EXExtensionPointIdentifier of such an extension is com.apple.app-migration" in found, f"noted: {found}")
-
-
-def test_another_container(work):
-    """app check: another container, and no container"""
-    author = Author(work)
-    container = f"{author.folder}/container"
-    os.makedirs(f"{container}/Documents")
-    with open(f"{container}/Documents/seven", "w", encoding="utf-8") as file:
-        file.write("7 bytes")
-    before = digest(container)
-    # The app may run meanwhile, because its data is not used.
-    archive = author.check("--container", container).events("archive")[0]
-    equal([archive["items"], archive["bytes"]], [2, 7], "items and bytes")
-    equal(digest(container), before, "the container")
-    author.check("--container", f"{author.folder}/none", code=2)
-    author.device.peer("app", "remove", ID)
-    check = author.check()
-    equal([check.events("bundle")[0]["data"], check.events("archive")[0]["items"]], ["empty", 1], "data and items")
-    equal(os.listdir(author.temporary), [], "temporary files")
-
-
-def test_an_app_that_runs(work):
-    """app check and migrate: an app that runs is refused"""
-    author = Author(work)
-    running = author.device.start("app", "run", ID, "stay")
-    wait_for("the app", PATIENCE, lambda: "running" in author.device.peer("app", "list"))
-    require("is running" in author.check(code=4).error()["message"], "it is not said that the app runs")
-    require("is running" in author.migrate(code=4).error()["message"], "it is not said that the app runs")
-    running.end()
-    equal(os.listdir(author.temporary), [], "temporary files")
-
-
-@needs(landlock)
-def test_without_confinement(work):
-    """app check: an extension is confined, except with --no-confine"""
-    author = Author(work, export="look")
-    refused = [line for line in said(author.check()) if line.startswith("read outside")]
-    equal(refused, ["read outside: refused"], "a confined extension")
-    check = author.check("--no-confine")
-    equal([line for line in said(check) if line.startswith("read outside")], ["read outside: DONE"], "another")
-    require("not confined" in notices(check), f"noted: {notices(check)}")
-
-
 def listening(process):
     """The ports on which a process listens."""
     found = subprocess.run(["ss", "-ltnp"], capture_output=True, text=True, check=False).stdout
@@ -306,51 +190,6 @@ class Home:
         return found
 
 
-def test_a_persons_view(work):
-    """app migrate: each line shows its end to a person, and the next command follows"""
-    author = Author(work)
-    run = ended(author.device.start("app", "migrate", ID, "--to", author.bundle), 0)
-    require(f"importer: importing version 1.0 of {ID}" in run.errors(), f"said: {run.errors()}")
-    last = run.output().strip().split("\n")[-1].strip()
-    home = last.split()[0].removeprefix("PEER_HOME=")
-    equal(last, f"PEER_HOME={home} peer app run {ID}", "the next command")
-    require("The import took" in run.output(), f"said: {run.output()}")
-    equal(Home(author, home).documents(), author.device.documents(), "what arrived")
-
-
-@pytest.mark.parametrize("files, code, side, reason", [
-    ({"behaviour": "throw"}, 7, "importer", "the author's own words"),
-    ({"behaviour": "crash"}, 7, "importer", "signal 11"),
-    ({"export": "throw"}, 9, "exporter", "the author's own words"),
-    ({"export": "crash"}, 9, "exporter", "signal 11"),
-    ({"estimate": "-5"}, 9, "exporter", "which is negative"),
-])
-def test_a_migration_that_fails(work, files, code, side, reason):
-    """app migrate: an importer or an exporter that fails"""
-    author = Author(work, **files)
-    before = data(author)
-    run = author.migrate(code=code)
-    said_by = {event["side"]: event["message"] for event in run.events("error")}
-    require(reason in said_by[side], f"said: {said_by}")
-    equal(run.events("migrated")[0]["succeeded"], False, "whether it succeeded")
-    equal(Home(author, author.home(run)).documents(), {}, "what arrived")
-    equal(data(author), before, "the source")
-    nothing_left(author)
-    # A person sees the end that failed, once.
-    human = ended(author.device.start("app", "migrate", ID, "--to", author.bundle), code)
-    equal(human.errors().count("peer: error:"), 1, "errors")
-    require(reason in human.errors(), f"said: {human.errors()}")
-    require("To go on, run the same command with --home " in human.errors(), f"said: {human.errors()}")
-
-
-def test_the_idle_limit_of_a_migration(work):
-    """app migrate: the idle limit"""
-    author = Author(work, export="hang")
-    run = author.migrate("--idle-limit", "1", code=9)
-    require("appended nothing" in run.events("error")[0]["message"], f"said: {run.events('error')}")
-    nothing_left(author)
-
-
 @pytest.mark.parametrize("files, line", [
     ({"export": "for ever"}, "appending"), ({"behaviour": "stay"}, f"importing version 1.0 of {ID}")])
 def test_an_interrupted_migration(work, files, line):
@@ -367,132 +206,3 @@ def test_an_interrupted_migration(work, files, line):
     equal(run.wait(), 130, f"the exit code; said: {run.text()[-600:]}")
     equal(data(author), before, "the source")
     nothing_left(author)
-
-
-def test_a_killed_migration(work):
-    """app migrate: an extension that is not confined ends with peer as well"""
-    author = Author(work, export="hang")
-    run = author.start("--no-confine", "--idle-limit", "off")
-    wait_for("the extension", PATIENCE, lambda: running_beneath(author.folder) or not run.is_running())
-    require(run.is_running(), f"it ended too early: {run.text()[-300:]}")
-    run.signal(signal.SIGKILL)
-    run.wait()
-    wait_for("the extension's end", PATIENCE, lambda: not running_beneath(author.folder))
-    author.device.run("status")
-
-
-@pytest.mark.parametrize("end", ["exporter", "importer"])
-def test_ctrl_c_while_an_extension_starts(work, end):
-    """app migrate: Ctrl-C and SIGTERM end a silent extension's start, and leave no home"""
-    # The exporter comes from the installed app if the other bundle has another identifier.
-    author = Author(work, OTHER, installed="Silent" if end == "exporter" else "TestAppExtension")
-    if end == "importer":
-        remove(author.bundle)
-        make_bundle(work.programs, author.bundle, OTHER, "Silent")
-    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
-        run = author.start()
-        wait_for("the extension", PATIENCE, lambda run=run: said(run) == ["silent"] or not run.is_running())
-        equal(run.events("extensionOutput")[0]["side"], end, "the end that starts")
-        begun = time.monotonic()
-        run.signal(number)
-        equal(run.wait(), code, f"the exit code; said: {run.text()[-600:]}")
-        require(time.monotonic() - begun < 10, f"it took {time.monotonic() - begun:.1f} s")
-        require("interrupted" in run.error()["message"], f"said: {run.error()}")
-        equal(os.listdir(author.temporary), [], "temporary files")
-    nothing_left(author)
-
-
-def test_the_exporter_of_the_bundle(work):
-    """app migrate: another edition's extension exports, and a failed attempt leaves nothing"""
-    # The installed app's extension cannot export.
-    author = Author(work, installed="OnlyImporting")
-    before = data(author)
-    run = author.migrate()
-    equal(Home(author, author.home(run)).documents(), author.device.documents(), "what arrived")
-    equal(data(author), before, "the source")
-    equal(os.listdir(author.temporary), [os.path.basename(author.home(run))], "temporary files")
-    nothing_left(author)
-    # The other edition cannot export either, and the author is told where to look.
-    remove(author.bundle)
-    make_bundle(work.programs, author.bundle, ID, "OnlyImporting")
-    error = author.migrate(code=4).error()
-    require("cannot export" in error["message"] and f"peer app check {author.bundle}" in error["hint"], f"said: {error}")
-
-
-def test_an_unusable_home(work):
-    """app check: an unusable PEER_HOME is an error, a missing one has no app; neither is made"""
-    author = Author(work)
-    author.device.home = f"{author.folder}/file"
-    with open(author.device.home, "w", encoding="utf-8"):
-        pass
-    require("cannot be kept" in author.check(code=4).error()["message"], "it is not said that the home is unusable")
-    author.device.home = f"{author.folder}/none"
-    equal(author.check().events("bundle")[0]["data"], "empty", "the data")
-    author.migrate(code=2)
-    require(not os.path.exists(author.device.home), "it was made")
-
-
-def test_a_damaged_app(work):
-    """app migrate: a damaged installed app and a damaged bundle get different errors"""
-    author = Author(work, OTHER)
-    remove(f"{author.device.home}/apps/{ID}/bundle/Info.plist")
-    error = author.migrate(code=4).error()
-    require(f"the installed app {ID} is damaged" in error["message"] and "peer app install" in error["hint"], f"said: {error}")
-
-
-def test_a_full_disk_for_the_output(work):
-    """app migrate: it fails if its last lines cannot be written"""
-    author = Author(work)
-    with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            [f"{work.programs}/peer", "app", "migrate", ID, "--to", author.bundle], stdout=full, stderr=subprocess.PIPE,
-            env={**os.environ, **work.environment, "PEER_HOME": author.device.home}, timeout=PATIENCE, check=False)
-    equal(done.returncode, 1, f"the exit code; said: {done.stderr[-300:]}")
-    require(b"standard output could not be written" in done.stderr, f"said: {done.stderr[-300:]}")
-
-
-def test_homes_that_are_refused(work):
-    """app migrate: homes that are refused"""
-    author = Author(work)
-    home = author.device.home
-    os.symlink(home, f"{author.folder}/link")
-    for wrong in (home, f"{home}/apps/x", os.path.dirname(home), f"{author.folder}/link", f"{author.folder}/link/x"):
-        require("home" in author.migrate("--home", wrong, code=4).error()["message"], f"'{wrong}' was taken")
-    require(not os.path.exists(f"{home}/apps/x"), "it was made")
-    work.environment["TMPDIR"] = home
-    author.migrate(code=4)
-    equal([name for name in os.listdir(home) if name.startswith("peer-")], [], "what was made in the home")
-    work.environment["TMPDIR"] = f"{author.folder}/with space"
-    os.mkdir(work.environment["TMPDIR"])
-    error = author.migrate(code=4).error()
-    require("TMPDIR" in error["hint"] and "PEER_HOME" not in error["hint"], f"said: {error}")
-    equal(os.listdir(work.environment["TMPDIR"]), [], "temporary files")
-
-
-def test_aliases_and_claims(work):
-    """app migrate: another identifier with PeerAliases, and the source's claims"""
-    author = Author(work, OTHER)
-    hints = [event["hint"] for event in author.migrate(code=4).events("error") if event["side"] == "importer"]
-    equal(hints, ["Name a bundle of the same app with --to, or one whose PeerAliases list that app."], "the hint")
-    author.change("Info.plist", PeerAliases=[
-        {"StoreIdentifier": "googlePlay", "BundleIdentifier": ID, "Platform": "android"}])
-    author.migrate(code=4)
-    run = author.migrate("--as", "android")
-    equal(run.events("migrated")[0]["id"], OTHER, "the app")
-    equal(Home(author, author.home(run)).documents(OTHER), author.device.documents(), "what arrived")
-    claimed = run.events("offer")[0]["app"]
-    equal([claimed["platform"], claimed["store"]], ["android", "googlePlay"], "what was claimed")
-    author.migrate("--as", "android,other", code=4)
-    nothing_left(author)
-
-
-def test_migrations_that_are_refused(work):
-    """app migrate: a missing app, an unfit bundle; nothing is made"""
-    author = Author(work)
-    ended(author.device.start("app", "migrate", "org.none", "--to", author.bundle), 2)
-    author.change("Info.plist", CFBundleShortVersionString=None)
-    author.migrate(code=4)
-    author.migrate("--home", f"{author.folder}/new", code=4)
-    require(not os.path.exists(f"{author.folder}/new"), "a home was made")
-    equal(os.listdir(author.temporary), [], "temporary files")
-    require(os.path.isdir(author.device.group()), f"the group {GROUP} is gone")

@@ -1,21 +1,13 @@
 """Completion of commands, options and values, in the shells themselves."""
 
 import os
-import re
-import shutil
-import signal
-import subprocess
 
 import pytest
 
-from apps import ID
-from apps import Device as AppDevice
-from devices import PATIENCE, Process, Waiting, end_well, random_file, small_file
-from needs import bash_completion, needs, networks, shell, terminals
-from networks import Network
-from outside import MIB, equal, require, wait_for
-from shells import LOADS, Fish, TypedShell
-from terminal import clean
+from devices import small_file
+from needs import needs, shell, terminals
+from outside import equal, require
+from shells import Fish, TypedShell
 
 TYPED = [pytest.param("bash", marks=needs(terminals, shell("bash"))), pytest.param("zsh", marks=needs(terminals, shell("zsh")))]
 # A line, and its last word after completion.
@@ -65,18 +57,6 @@ def test_words_in_fish(work):
         equal(fish.offers(f"peer {line}"), {}, f"offers for 'peer {line}'")
 
 
-@pytest.mark.takes(3)
-@pytest.mark.parametrize("name", TYPED)
-def test_lists(work, name):
-    """possible words are listed, without the options already given; zsh describes each"""
-    shell_here = typed(work, name)
-    shown = shell_here.complete("peer send --json --owners --", 2 if name == "bash" else 1)[1]
-    require("--exclude-caches" in shown and "--compress" in shown, shown)
-    require("--json" not in shown.split("--owners --")[-1], shown)
-    shown = shell_here.complete("peer receive --existing ", 2 if name == "bash" else 1)[1]
-    require("refuse the whole transfer" in shown and "keep-both" in shown, shown)
-
-
 @pytest.mark.parametrize("name", TYPED)
 def test_files(work, name):
     """files and directories are completed, with any name"""
@@ -108,201 +88,3 @@ def test_files_in_fish(work):
     for line in ("peer receive du", "peer app install du"):
         equal(list(fish.offers(line)), ["du directory/"], f"offers for '{line}'")
     require(not os.path.exists(f"{folder}/pwned"), "a name was run")
-
-
-def unfinished(work):
-    """The ID of a transfer that both users have interrupted, from the sender's list."""
-    old, new = work.place()
-    random_file(f"{old}/large", 8 * MIB)
-    receiver = Waiting(work, [new], home=work.folder(None))
-    sending = Process(
-        work, ["send", f"{old}/large", "--to", f"127.0.0.1:{receiver.port}", "--code-file", "-", "--json", "--limit", "100k"],
-        text=receiver.pairing_code + "\n")
-    wait_for("begin of the transfer", PATIENCE, lambda: receiver.events("started") or receiver.events("progress"))
-    for process in (sending, receiver):
-        process.signal(signal.SIGINT)
-    sending.wait(), receiver.wait()
-    listing = Process(work, ["resume", "list", "--json"])
-    end_well(listing)
-    [event] = listing.events("transfer")
-    return event["id"][:8]
-
-
-@pytest.mark.takes(5)
-@needs(terminals, shell("bash"), shell("zsh"), shell("fish"))
-def test_values(work):
-    """apps and unfinished transfers are completed, each with a description"""
-    home = home_of(work)
-    device = AppDevice(work, work.place()[0])
-    shutil.copytree(device.home, f"{home}/peer", dirs_exist_ok=True, symlinks=True)
-    os.chmod(f"{home}/peer", 0o700)
-    number = unfinished(work)
-    fish = Fish(work, home, home)
-    equal(fish.offers("peer app run "), {ID: "1.0"}, "apps")
-    equal(fish.offers(f"peer send --app={ID[:3]}"), {f"--app={ID}": "1.0"}, "apps")
-    found = fish.offers("peer forget ")
-    require(list(found) == [number] and re.fullmatch(r"sending /.*/large to .+", found[number]), f"transfers: {found}")
-    for name in ("bash", "zsh"):
-        shell_here = TypedShell(work, name, home, home)
-        equal(shell_here.last_word("peer app status org"), ID, f"an app in {name}")
-        equal(shell_here.last_word(f"peer forget {number[:6]}"), number, f"a transfer in {name}")
-
-
-@needs(networks)
-@pytest.mark.takes(4)
-def test_devices(work):
-    """waiting devices are found in a second, and their labels cannot control the terminal"""
-    network = Network(work, "old", "new")
-    network["new"].responder("new\x1b[2Jlaptop", "00000000deadbeef", "47470", "10.99.0.2")
-    network["new"].responder("other", "00000000deadbee0", "5000", "10.99.0.2")
-    run = network["old"].start("completion", "--words", "send", "--to=")
-    end_well(run)
-    clean(run.output().replace("\t", " "), "the answer")
-    lines = run.output().splitlines()
-    equal(lines[0], "words\t--to=", "the first line")
-    equal(set(lines[1:]), {"10.99.0.2:5000\tother", "10.99.0.2\tnew\\u{1b}[2Jlaptop"}, "the answer")
-
-
-@needs(networks)
-@pytest.mark.takes(8)
-@pytest.mark.parametrize("name", TYPED)
-def test_a_device_in_a_line(work, name):
-    """a device's address is completed with its port, also after its first part"""
-    network = Network(work, "old", "new")
-    network["new"].responder("new-laptop", "00000000deadbeef", "5000", "10.99.0.2")
-    shell_here = TypedShell(work, name, work.path, home_of(work), within=network["old"].enter)
-    for line in ("--to ", "--to=", "--to 10.99.0.2:", "--to=10.99.0.2:50"):
-        equal(shell_here.complete(f"peer send {line}")[0].rstrip(), f"peer send --to{line[4]}10.99.0.2:5000", f"'peer send {line}'")
-
-
-@needs(networks, shell("fish"))
-@pytest.mark.takes(3)
-def test_devices_in_fish(work):
-    """fish searches for devices once, not for each of its queries"""
-    network = Network(work, "old", "new")
-    network["new"].responder("new-laptop", "00000000deadbeef", "47470", "10.99.0.2")
-    fish = Fish(work, work.path, home_of(work), network["old"].enter)
-    # The queries that fish makes, with their commands.
-    asked = f"{work.path}/asked"
-    os.mkdir(f"{work.path}/noting")
-    small_file(f"{work.path}/noting/peer", f"#!/bin/sh\necho \"$*\" >> '{asked}'\nexec '{work.programs}/peer' \"$@\"\n".encode())
-    os.chmod(f"{work.path}/noting/peer", 0o755)
-    fish.environment["PATH"] = f"{work.path}/noting:{fish.environment['PATH']}"
-    equal(fish.offers("peer send --to "), {"10.99.0.2": "new-laptop"}, "devices")
-    with open(asked, encoding="utf-8") as file:
-        questions = file.read().splitlines()
-    equal(len([words for words in questions if words.startswith("completion --words ")]), 1, f"looks, of {questions}:")
-
-
-@needs(networks, terminals, shell("zsh"))
-@pytest.mark.takes(3)
-def test_a_meaning_in_zsh(work):
-    """zsh shows a backslash in a description"""
-    network = Network(work, "old", "new")
-    network["new"].responder("new\x1b[2Jlaptop", "00000000deadbeef", "47470", "10.99.0.2")
-    network["new"].responder("other", "00000000deadbee0", "5000", "10.99.0.2")
-    shown = TypedShell(work, "zsh", work.path, home_of(work), within=network["old"].enter).complete("peer send --to ", 2)[1]
-    require("new\\u{1b}[2Jlaptop" in shown, shown)
-
-
-@needs(terminals, shell("bash"))
-@pytest.mark.takes(3)
-def test_redirections_in_bash(work):
-    """bash completes a file after a redirection, and ignores the redirection for later words"""
-    folder, _ = work.place()
-    small_file(f"{folder}/dull")
-    shell_here = typed(work, "bash", folder)
-    for line in ("peer completion fish > du", "peer completion fish >du", "peer forget x 2>du", "peer forget x 2>> du", "peer forget>du"):
-        equal(shell_here.complete(line)[0], f"{line}ll ", f"'{line}'")
-    for line in ("peer 2>/dev/null resume l", "peer resume > x l", "peer resume <x l", "peer >'a b' resume l"):
-        equal(shell_here.complete(line)[0], f"{line}ist ", f"'{line}'")
-
-
-@needs(terminals, shell("bash"))
-@pytest.mark.takes(2)
-def test_quotes_in_bash(work):
-    """bash completes words in quotes, and words after them"""
-    shell_here = typed(work, "bash")
-    for line, whole in (
-            ("peer \"app\" inst", "peer \"app\" install "), ("peer receive --existing 'k", "peer receive --existing 'keep-both' "),
-            ("peer receive --existing=\"k", "peer receive --existing=\"keep-both\" "), ("peer re\\sume l", "peer re\\sume list "),
-            ("peer 'res", "peer 'resume' ")):
-        equal(shell_here.complete(line)[0], whole, f"'{line}'")
-    equal(shell_here.complete("peer resume\\ l")[0], "peer resume\\ l", "a line that stays")
-
-
-@needs(terminals)
-@pytest.mark.takes(3)
-@pytest.mark.parametrize("name, setting", [
-    pytest.param("bash", "COMP_WORDBREAKS=$COMP_WORDBREAKS-", marks=needs(shell("bash"))), pytest.param("bash", "unset COMP_WORDBREAKS; set -u", marks=needs(shell("bash"))),
-    pytest.param("zsh", "setopt KSH_ARRAYS", marks=needs(shell("zsh"))), pytest.param("zsh", "setopt NO_UNSET SH_WORD_SPLIT", marks=needs(shell("zsh")))])
-def test_settings(work, name, setting):
-    """completions do not depend on the user's settings"""
-    before, after = LOADS[name].split("source")
-    shell_here = typed(work, name, load=f"{before}{setting}; source{after}")
-    for line, word in WORDS:
-        text = shell_here.complete(f"peer {line}")[0]
-        equal(text.rstrip().split(" ")[-1], word, f"the last word of 'peer {line}'")
-
-
-def test_nothing_is_written(work):
-    """completion leaves no files behind"""
-    home = f"{work.path}/untouched"
-    os.mkdir(home)
-    for line in ("app run ", "forget ", "send --app "):
-        subprocess.run(
-            [work.binary, "completion", "--words", *line.split(" ")], check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE,
-            env={"HOME": home, "PATH": os.environ["PATH"]})
-        equal(os.listdir(home), [], f"what '{line}' has made")
-
-
-@pytest.mark.takes(2)
-@needs(terminals, shell("bash"), shell("zsh"), shell("fish"))
-def test_without_the_command(work):
-    """files are completed if peer cannot run"""
-    folder, _ = work.place()
-    small_file(f"{folder}/only-file")
-    home = home_of(work)
-    with open(f"{home}/peer.fish", "wb") as file:
-        subprocess.run([work.binary, "completion", "fish"], check=True, stdout=file, timeout=PATIENCE)
-    fish = Fish(work, folder, home)
-    equal(list(fish.offers("peer send only", f"source {home}/peer.fish; function command; false; end")), ["only-file"], "offers in fish")
-    for name in ("bash", "zsh"):
-        shell_here = typed(work, name, folder, LOADS[name] + "; command() { false; }")
-        equal(shell_here.complete("peer send only")[0], "peer send only-file ", f"the line in {name}")
-
-
-@pytest.mark.parametrize("line", ["forget ", "app run ", "app status --clear "])
-def test_nothing_to_offer(work, line):
-    """no completions and no messages if peer finds nothing"""
-    path = f"{work.path}/others"
-    os.mkdir(path)
-    os.chmod(path, 0o777)
-    work.environment["PEER_HOME"] = path
-    run = Process(work, ["completion", "--words", *line.split(" ")], home=path)
-    end_well(run)
-    equal((run.output().splitlines()[0], run.errors()), ("words\t", ""), "said")
-
-
-@needs(terminals, shell("zsh"))
-def test_a_function_that_zsh_finds(work):
-    """zsh finds the completions in a folder of its functions"""
-    folder = f"{home_of(work)}/functions"
-    os.mkdir(folder)
-    with open(f"{folder}/_peer", "wb") as file:
-        subprocess.run([work.binary, "completion", "zsh"], check=True, stdout=file, timeout=PATIENCE)
-    shell_here = typed(work, "zsh", load=f"fpath=({folder} $fpath); compinit -u -D")
-    for _ in range(2):
-        equal(shell_here.complete("peer send --comp")[0], "peer send --compress ", "the line")
-
-
-@needs(terminals, shell("bash"), bash_completion)
-def test_a_file_that_bash_finds(work):
-    """bash finds the completions where its package looks for them"""
-    folder = f"{home_of(work)}/.local/share/bash-completion/completions"
-    os.makedirs(folder)
-    with open(f"{folder}/peer", "wb") as file:
-        subprocess.run([work.binary, "completion", "bash"], check=True, stdout=file, timeout=PATIENCE)
-    shell_here = typed(work, "bash", load="source /usr/share/bash-completion/bash_completion")
-    equal(shell_here.complete("peer send --comp")[0], "peer send --compress ", "the line")
-    equal(shell_here.complete("peer receive --existing=k")[0], "peer receive --existing=keep-both ", "the line")

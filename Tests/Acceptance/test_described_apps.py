@@ -5,16 +5,13 @@ import fcntl
 import glob
 import json
 import os
-import shutil
-import signal
 import subprocess
 
 from computers import computers
-from devices import PATIENCE, end_well, own_port, random_file
+from devices import PATIENCE, end_well
 from interop import interop, paired
 from needs import dconf_and_bus, needs
-from outside import MIB, ROOT, equal, require, wait_for
-from surroundings import without_program
+from outside import equal, require, wait_for
 
 if interop() is None:
     import wire
@@ -89,49 +86,6 @@ def test_an_app_of_files(work):
     equal(set_aside(new), [], "what was set aside")
 
 
-def test_existing_data(work):
-    """described apps: existing data is refused without a terminal, and set aside with --replace"""
-    old, new = described(work)
-    new.write(".browser/a/kept", "mine")
-    new.write(".config/places", "mine")
-    old.write(".config/places", "new")
-    sender, receiver = move(old, new)
-    equal((sender.wait(), receiver.wait()), (8, 8), f"the exit codes: {sender.text()[-300:]}")
-    for process in (sender, receiver):
-        words = "has data here already" if process is receiver else "has data on the receiving device already"
-        require(words in part(process, "The Browser")["message"], f"said: {part(process, 'The Browser')}")
-    equal((new.read(".browser/a/kept"), new.read("Documents/letter")), ("mine", "letter"), "what is there")
-    end_well(*move(old, new, "--replace"))
-    equal((new.read(".browser/a/kept"), new.read(".config/places")), ("new", "new"), "what arrived")
-    aside = sorted(set_aside(new))
-    equal(len(aside), 2, f"what was set aside: {aside}")
-    for path, name in zip(aside, ("a/kept", "")):
-        with open(os.path.join(path, name).rstrip("/"), encoding="utf-8") as file:
-            equal(file.read(), "mine", "old data")
-
-
-def test_an_app_that_was_changed_here(work):
-    """described apps: an app that was changed on the new computer is present if the old one has nothing newer of it, and refused if it has"""
-    old, new = described(work)
-    end_well(*move(old, new))
-    new.write(".browser/a/kept", "mine")
-    # The second time, it is the only part.
-    for sending in ((), ("--skip", "Documents")):
-        ends = move(old, new, sending=sending)
-        end_well(*ends)
-        for process in ends:
-            done = process.events("done")[0]
-            equal((done["presentParts"], done["failedParts"], done["sentBytes"]), (1, 0, 0), "the parts, and what crossed")
-            if not sending:
-                equal(part(process, "The Browser")["state"], "present", "the app")
-        equal((new.read(".browser/a/kept"), set_aside(new)), ("mine", []), "what is there")
-    old.write(".browser/a/kept", "newer")
-    sender, receiver = move(old, new)
-    equal((sender.wait(), receiver.wait(), new.read(".browser/a/kept")), (8, 8, "mine"), "the exit codes, and what is there")
-    end_well(*move(old, new, "--replace"))
-    equal((new.read(".browser/a/kept"), len(set_aside(new))), ("newer", 1), "what is there, and what was set aside")
-
-
 def test_a_running_app(work):
     """described apps: a running app is named and comes last; with --wait it follows once it is closed"""
     old, new = described(work)
@@ -162,36 +116,6 @@ def test_a_running_app(work):
     equal((new.read(".browser/a/kept"), new.read(".browser/a/session")), ("new", "closed"), "what arrived")
 
 
-def lay_program(work, name):
-    """A folder with a program."""
-    folder = work.folder(work.memory)
-    with open(f"{folder}/{name}", "w", encoding="utf-8") as file:
-        file.write("#!/bin/sh\n")
-    os.chmod(f"{folder}/{name}", 0o755)
-    return folder
-
-
-def test_another_packaging(work):
-    """described apps: Firefox's profile of one packaging arrives where the new computer's packaging looks"""
-    with open(f"{ROOT}/Sources/MigrationApps/Descriptions/org.mozilla.firefox.app", encoding="utf-8") as file:
-        firefox = file.read()
-    old, new = described(work, firefox)
-    installed = f"{new.home}/.local/share/flatpak/app/org.mozilla.firefox/current/active"
-    os.makedirs(installed)
-    with open(f"{installed}/metadata", "w", encoding="utf-8") as file:
-        file.write("[Application]\nname=org.mozilla.firefox\n")
-    # A program that this computer has is none of the new one.
-    work.environment["PATH"] = f"{lay_program(work, 'firefox')}:{os.environ['PATH']}"
-    old.write(".mozilla/firefox/profiles.ini", "[Profile0]\nPath=a.default\n")
-    old.write(".mozilla/firefox/a.default/places.sqlite", "a bookmark")
-    old.write(".mozilla/firefox/a.default/cache2/entry", "made again")
-    end_well(*move(old, new, "--take-secrets"))
-    place = ".var/app/org.mozilla.firefox/.mozilla/firefox"
-    equal(new.read(f"{place}/a.default/places.sqlite"), "a bookmark", "the profile")
-    equal(sorted(os.listdir(f"{new.home}/{place}/a.default")), ["places.sqlite"], "what arrived of it")
-    require(not os.path.exists(f"{new.home}/.mozilla"), "another packaging's place has data")
-
-
 def test_what_needs_a_word(work):
     """described apps: data of every app needs the receiver's user's word, and secrets by its own description one more"""
     old, new = described(work, SHELL, VAULT.replace("Secret=yes\n", ""))
@@ -208,54 +132,6 @@ def test_what_needs_a_word(work):
         old.write(".shrc", "echo changed\n")
     end_well(*move(old, new, "--replace", taking=("--take-apps", "--take-secrets")))
     equal((new.read(".shrc"), new.read(".vault")), ("echo changed\n", "keys"), "what arrived")
-
-
-def test_secrets_inside(work):
-    """described apps: secrets at an app's places need their own word, also if no description says so; the rest of the app arrives"""
-    old, new = described(
-        work, "[Application]\nId=editor\nName=Editor\n[Data]\nconfig=config/editor\n", "[Application]\nId=login\nName=Login\n[Data]\nall=home/.ssh\n")
-    new.settings["GNUPGHOME"] = f"{new.home}/.config/editor/gnupg"
-    names = [".config/editor/start", ".config/editor/gnupg/key", ".ssh/id"]
-    for name in names:
-        old.write(name, "new")
-    for _ in range(2):
-        sender, receiver = move(old, new)
-        equal((sender.wait(), receiver.wait()), (8, 8), f"the exit codes: {sender.text()[-300:]}")
-        equal([name for name in names if new.read(name)], names[:1], "what arrived")
-        require("has secrets" in part(receiver, "Login")["message"], f"said: {part(receiver, 'Login')}")
-        for process in (sender, receiver):
-            left = sorted((os.path.basename(event["path"]), event["reason"]) for event in process.events("notStored"))
-            equal(left, [("gnupg", "notTaken"), ("key", "notTaken")], "what is named")
-        old.write(names[0], "changed")
-    end_well(*move(old, new, "--replace", taking=("--take-apps", "--take-secrets")))
-    equal([new.read(name) for name in names], ["changed", "new", "new"], "what arrived")
-
-
-def test_a_killed_import(work):
-    """described apps: a kill of either end leaves the old data or the new one, and the next run completes it"""
-    old, new = described(work)
-    new.write(".browser/a/kept", "mine")
-    random_file(f"{old.home}/.browser/a/large", 12 * MIB)
-    port = own_port()
-    for number in range(3):
-        receiver = new.receive("--take-apps", "--replace", port=port, is_inviting=number == 0)
-        way = receiver if number == 2 else work.slow_link(port)
-        sender = old.send(way.port, receiver.pairing_code, "--everything")
-        if number == 2:
-            end_well(sender, receiver)
-            break
-        wait_for("some data", PATIENCE, lambda: way.passed > (number + 1) * 2 * MIB or not sender.is_running())
-        (sender, receiver)[number].signal(signal.SIGKILL)
-        (sender, receiver)[number].wait()
-        (receiver, sender)[number].signal(signal.SIGTERM)
-        (receiver, sender)[number].wait()
-        equal(new.read(".browser/a/kept"), "mine", "the data before the import")
-    equal(new.read(".browser/a/kept"), "new", "the data")
-    with open(f"{new.home}/.browser/a/large", "rb") as one, open(f"{old.home}/.browser/a/large", "rb") as other:
-        require(one.read() == other.read(), "the large file differs")
-    [aside] = set_aside(new)
-    with open(f"{aside}/a/kept", encoding="utf-8") as file:
-        equal(file.read(), "mine", "old data")
 
 
 def session(work, computer):
@@ -298,31 +174,6 @@ def test_settings(work):
               f"wall='file://{new.home}/wall.png'\n", "the settings")
         equal(new.read(".local/share/peer-settings/colours.replaced"), "[org/example]\nsize=uint32 9\n", "the old settings")
         equal(sorted(os.listdir(f"{new.home}/.local/share/peer-settings")), ["colours", "colours.replaced"], "the files")
-
-
-@needs(dconf_and_bus)
-def test_settings_of_a_disk(work):
-    """described apps: settings of dconf in a home on a disk move, none of this computer's; or are named"""
-    old, new = described(work, SETTINGS)
-    here, _ = computers(work, [])
-    shutil.copytree(f"{old.peer_home}/descriptions", f"{here.peer_home}/descriptions")
-    with contextlib.ExitStack() as ends:
-        sessions = [session(work, computer) for computer in (old, here, new)]
-        for bus, _, _ in sessions:
-            ends.callback(bus.wait)
-            ends.callback(bus.terminate)
-        sessions[0][2]("write", "/org/example/size", "uint32 4")
-        sessions[1][2]("write", "/org/example/colours/top", "'blue'")
-        work.environment.update(sessions[2][1])
-        receiver = new.receive("--take-apps")
-        work.environment.update(sessions[1][1])
-        before = sorted(os.walk(old.home))
-        end_well(here.send(receiver.port, receiver.pairing_code, "--everything", "--home", old.home), receiver)
-        equal(sessions[2][2]("dump", "/"), "[org/example]\nsize=uint32 4\n", "the settings")
-        equal(sorted(os.walk(old.home)), before, "the home on the disk")
-        work.within = without_program("dconf")
-        said = here.peer("send", "--everything", "--home", old.home, "--dry-run")
-        require("settings in '.config/dconf/user' do not move: dconf is not installed" in said, f"said: {said}")
 
 
 @needs(interop)

@@ -2,17 +2,15 @@
 multicast DNS."""
 
 import os
-import re
 import signal
 
 import pytest
 
 from devices import PATIENCE, end_well, random_file
-from needs import avahi, needs, networks
-from networks import SERVICE, Network
+from needs import needs, networks
+from networks import Network
 from outside import MIB, equal, require, run_script, wait_for
-from terminal import Terminal
-from test_finding import TAKEN, discover
+from test_finding import discover
 
 
 class Receiving:
@@ -67,24 +65,6 @@ def test_a_transfer_without_an_address(work, has_v4):
     run_script("check-trees", "--inside", old, new)
 
 
-@needs(networks, avahi)
-@pytest.mark.takes(12)
-def test_a_transfer_beside_avahi(work):
-    """avahi-daemon on both devices: a sender finds the receiver, and avahi-browse sees it"""
-    network = Network(work, "old", "new")
-    for name in ("old", "new"):
-        network[name].avahi()
-    old, new = trees(work)
-    receiving = Receiving(network["new"], new, "--label", "new laptop")
-    for name in ("old", "new"):
-        seen = wait_for(f"{SERVICE} in avahi-browse on the {name} device", PATIENCE, network[name].browse)
-        require(any(line[3] == r"new\032laptop" and line[8] == str(receiving.port) for line in seen), f"avahi-browse saw {seen}")
-    sending = send(network["old"], old, receiving.code)
-    end_well(sending, receiving.run)
-    run_script("check-trees", "--inside", old, new)
-    wait_for("avahi-browse to see the end", PATIENCE, lambda: not network["old"].browse())
-
-
 @needs(networks)
 @pytest.mark.takes(12)
 def test_several_receivers(work):
@@ -105,66 +85,6 @@ def test_several_receivers(work):
 
 
 @needs(networks)
-@pytest.mark.takes(12)
-def test_a_choice(work):
-    """three receivers: the user chooses one at the terminal, and enters the code that it shows"""
-    network = Network(work, "old", "a", "b", "c")
-    old, _ = trees(work)
-    places = {name: work.place()[1] for name in "abc"}
-    receiving = {name: Receiving(network[name], places[name], "--label", f"box {name}") for name in "abc"}
-    announced(network["old"], "box a", "box b", "box c")
-    person = Terminal(
-        work, [*network["old"].enter[1:], work.binary, "send", f"{old}/Documents"], program="/usr/bin/nsenter")
-    person.wait_for(rb"Which one\? \[1-3\] ")
-    shown = dict(re.findall(r"^ +(\d)  ('box .') \(10\.99\.0\.\d\)$", person.text(), re.MULTILINE))
-    equal(sorted(shown.values()), ["'box a'", "'box b'", "'box c'"], "shown are")
-    person.type("4")
-    person.wait_for(rb"type a number from 1 to 3")
-    person.type(next(number for number, label in shown.items() if label == "'box b'"))
-    person.wait_for(rb"Code shown on 'box b' \(10\.99\.0\.\d\): ")
-    person.type(receiving["b"].code)
-    equal(person.wait(), 0, "the exit code is")
-    end_well(receiving["b"].run)
-    run_script("check-trees", "--inside", old, places["b"])
-    equal([os.listdir(places[name]) for name in "ac"], [[], []], "the others have")
-
-
-@needs(networks)
-@pytest.mark.takes(3)
-def test_a_receiver_that_cannot_be_announced(work):
-    """another program holds port 5353: the receiver is not announced, says so, and receives"""
-    network = Network(work, "old", "new")
-    old, new = trees(work)
-    network["new"].background("python3", "-c", TAKEN).stdout.readline()
-    receiving = Receiving(network["new"], new)
-    require("cannot listen on" in receiving.event("unannounced")["reason"], receiving.run.text())
-    sending = send(network["old"], old, receiving.code, "--to", f"10.99.0.2:{receiving.port}")
-    end_well(sending, receiving.run)
-
-
-@needs(networks)
-@pytest.mark.takes(12)
-def test_receivers_with_the_same_name(work):
-    """two receivers with one label get different names"""
-    network = Network(work, "old", "a", "b")
-    for name in "ab":
-        Receiving(network[name], work.place()[1], "--label", "twin")
-    found = wait_for("two names", PATIENCE, lambda: len(found := discover(network["old"])) == 2 and found)
-    require("twin" in found, f"found are {list(found)}")
-
-
-@needs(networks)
-@pytest.mark.takes(5)
-def test_no_receiver(work):
-    """a sender without an address ends with 5 and a hint if there is no receiver"""
-    network = Network(work, "old", "new")
-    old, _ = trees(work)
-    sending = send(network["old"], old, "0000-0000")
-    equal(sending.wait(), 5, "the exit code is")
-    require(sending.error()["hint"], "there is no hint")
-
-
-@needs(networks)
 @pytest.mark.takes(6)
 def test_no_announcement(work):
     """--no-announce: the receiver is not found, and sends nothing about itself on the network"""
@@ -172,44 +92,6 @@ def test_no_announcement(work):
     _, new = trees(work)
     Receiving(network["new"], new, "--no-announce")
     equal(discover(network["old"]), {}, "found is")
-
-
-@needs(networks)
-@pytest.mark.takes(8)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
-def test_goodbye(work, number):
-    """a receiver that ends says goodbye: it is no longer found"""
-    network = Network(work, "old", "new")
-    _, new = trees(work)
-    receiving = Receiving(network["new"], new, "--label", "soon gone")
-    announced(network["old"], "soon gone")
-    listener = network["old"].background("python3", "-I", "-S", "-c", LISTENER)
-    listener.stdout.readline()
-    receiving.run.signal(number)
-    receiving.run.wait()
-    # Without a goodbye, this listener hears no more and ends without a result.
-    equal(listener.stdout.readline(), b"goodbye\n", "the last word is")
-    equal(discover(network["old"]), {}, "found is")
-
-
-LISTENER = """
-import socket, struct
-one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-one.bind(("224.0.0.251", 5353))
-one.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, struct.pack("4s4si", socket.inet_aton("224.0.0.251"), bytes(4), socket.if_nametoindex("net")))
-one.settimeout(60)
-print("up", flush=True)
-service = b"\\x0d_peer-migrate\\x04_tcp\\x05local\\0"
-while True:
-    packet = one.recv(9000)
-    at = packet.find(service)
-    # An answer whose first record is the service's: its time to live follows the class. On a busy
-    # machine, a last announcement may come before it.
-    if packet[2] & 0x80 and at == 12 and struct.unpack_from("!I", packet, at + len(service) + 4) == (0,):
-        print("goodbye", flush=True)
-        break
-"""
 
 
 @needs(networks)

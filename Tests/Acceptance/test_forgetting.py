@@ -1,7 +1,6 @@
 """`peer device forget`: a device that is forgotten is a stranger from then on, whatever it was doing."""
 
 import os
-import signal
 import time
 
 import pytest
@@ -69,55 +68,3 @@ def test_during_a_session(work):
     require("does not know" in devices.sending.error()["message"], devices.sending.text()[-300:])
     require("forgotten" in devices.receiver.event("error")["message"], devices.receiver.text()[-300:])
     devices.is_a_stranger()
-
-
-@pytest.mark.takes(8)
-def test_between_two_sessions(work):
-    """a device that is forgotten while its sender is away: nothing waits for it any more"""
-    devices = Devices(work, "--remember")
-    devices.sending.signal(signal.SIGKILL)
-    devices.sending.wait()
-    devices.receiver.event("interrupted")
-    devices.forget()
-    devices.is_a_stranger()
-
-
-@pytest.mark.takes(8)
-def test_an_unfinished_plan(work):
-    """a device that is forgotten while no program runs: its unfinished transfer is removed with it"""
-    devices = Devices(work, "--remember")
-    devices.receiver.signal(signal.SIGKILL)
-    devices.receiver.wait()
-    devices.sending.signal(signal.SIGKILL)
-    devices.sending.wait()
-    require(any(name.startswith(".peer-") for name in os.listdir(devices.new)), "nothing is staged")
-    devices.forget()
-    devices.receiver = Standing(work, devices.new, devices.options, devices.receiver.port)
-    devices.is_a_stranger()
-
-
-@pytest.mark.takes(8)
-def test_a_process_that_is_stopped(work):
-    """a device that is forgotten while the receiver's process stands still: the process ends its session when
-    it goes on, and does not know it again"""
-    devices = Devices(work, "--remember")
-    devices.receiver.signal(signal.SIGSTOP)
-    device, = devices.ask("device", "list")
-    told = devices.ask("device", "forget", device["id"])
-    require("still ends the transfer" in told[1]["notice"], f"what is told: {told}")
-    devices.receiver.signal(signal.SIGCONT)
-    devices.sending.wait()
-    wait_for("the end of the plan", PATIENCE, lambda: not devices.ask("resume", "list"))
-    devices.is_a_stranger()
-
-
-@pytest.mark.takes(8)
-def test_at_the_sender(work):
-    """a receiver that is forgotten while something is sent to it: the sender ends, and needs a code from then on"""
-    devices = Devices(work, "--remember")
-    devices.forget(at_sender=True)
-    equal(devices.sending.wait(), 4, f"exit code of the sender: {devices.sending.text()[-300:]}")
-    equal((devices.ask("device", "list", at_sender=True), devices.ask("resume", "list", at_sender=True)), ([], []), "what is left")
-    again = devices.send("big")
-    equal(again.wait(), 3, f"exit code without a code: {again.text()[-300:]}")
-    devices.receiver.stop()

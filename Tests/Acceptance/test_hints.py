@@ -457,25 +457,3 @@ def checks():
 def test_hints(work, name):
     """hints: each hint about data is followed to the letter, and nothing of the new computer is gone"""
     globals()[f"follow_{name}"](work)
-
-
-def test_one_table():
-    """hints: no other file of the program advises to run the commands again, to replace, or to forget"""
-    words = re.compile(r"both commands again|same command (on both devices )?again|peer receive'? (with )?--(existing|replace)|'peer forget '?\\|--removed (again|meant)|crontab -l")
-    found = []
-    for folder, _, names in os.walk(f"{ROOT}/Sources"):
-        for name in names:
-            if not name.endswith(".swift") or name == "DataHint.swift" or "/Help" in folder:
-                continue
-            with open(f"{folder}/{name}", encoding="utf-8") as file:
-                found += [f"{name}: {line.strip()}" for line in file if words.search(line) and not line.strip().startswith("//")]
-    equal(found, [], "hints beside the table")
-
-
-def test_one_rule(work):
-    """hints: a whole computer has one rule for what exists: --existing is refused with --everything, and changes nothing"""
-    _, new, before = both(work)
-    for mode in ("replace", "skip", "merge"):
-        output = new.peer("receive", "--everything", "--existing", mode, code=2)
-        require("--existing cannot be used with --everything" in output, f"said: {output}")
-    require_all(new, before)

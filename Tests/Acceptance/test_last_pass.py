@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 
 import pytest
 
@@ -15,13 +14,13 @@ from computers import computers
 from devices import PATIENCE, Process, Receiver, end_well, own_port, random_file, sender
 from disks import KINDS, Disk, needed, tell
 from forgetful_disk import ForgetfulDisk, Server, wait_until_there
-from needs import fuse, needs, strace, tracing
+from needs import fuse, needs, strace
 from outside import MIB, equal, require, wait_for
 
 FILES = 50
 
 
-@needs(tracing, strace)
+@needs(strace)
 def test_looks_of_a_pass_without_changes(work):
     """last pass: without a change, the sender opens no file, and looks at each twice; no folder's record crosses"""
     old, new = computers(work, [])
@@ -198,41 +197,6 @@ def test_a_folder_that_changed_its_name_with_the_language(work):
         end_well(again, receiver)
         equal((new.read("Dokumente/changed"), new.read(f"Dokumente/{name}")), (f"{name} version", name), "the documents")
         equal((again.events("done")[0]["removed"], os.path.exists(f"{new.home}/Documents")), (0, False), "what is missing")
-
-
-def on(disk, computer):
-    """Lets the home of a computer lie on a disk."""
-    computer.home = computer.settings["HOME"] = disk.place("home")
-
-
-def chown(computer, user):
-    """Gives everything in a home to another user, as far as its disk knows users."""
-    subprocess.run(["chown", "-R", f"{user}:{user}", computer.home], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-
-
-@pytest.mark.takes(6)
-@needs(needed("exFAT"))
-@pytest.mark.parametrize("end", [None, "old", "new"])
-def test_a_home_of_which_the_owners_change(work, end):
-    """last pass: after chown -R of the old home no content crosses, and nothing arrives beside; also if either home is on exFAT"""
-    old, new = computers(work, [])
-    if end:
-        on(Disk(KINDS["exFAT"], work), {"old": old, "new": new}[end])
-    before = {}
-
-    def change():
-        before.update((path, os.stat(path).st_uid) for path in files(old))
-        chown(old, 1234)
-        if end != "old":
-            require(all(os.stat(path).st_uid != user for path, user in before.items()), "the owners are the same")
-        receiver = new.receive()
-        again = old.send(receiver.port, None, "--everything")
-        end_well(again, receiver)
-        done = again.events("done")[0]
-        require(done["sentBytes"] < 10_000, f"content crosses: {done}")
-        require(not any(" (2)" in path for path in files(new)), f"beside: {files(new)}")
-
-    last_pass(old, new, change)
 
 
 def files(computer):

@@ -8,10 +8,9 @@ import signal
 import time
 
 from computers import computers
-from devices import PATIENCE, Process, end_well, mistyped, own_port, random_file
+from devices import PATIENCE, end_well, mistyped, own_port, random_file
 from needs import needs, root
-from outside import MIB, NOBODY, equal, require, wait_for
-from terminal import OWN, Terminal
+from outside import MIB, equal, require, wait_for
 
 FOLDERS = ("Documents", "Pictures", "Projects")
 APPS = [f"org.example.{name}" for name in ("notes", "drawings")]
@@ -302,20 +301,6 @@ def test_a_move_that_goes_on_late(work):
     equal((new.read("Documents/thesis"), new.read("Project/notes")), ("a week of work",) * 2, "what has arrived")
 
 
-def test_removed_records(work):
-    """moving: both ends are done when the sender's records were removed meanwhile, and the next run needs no code"""
-    old, new = computers(work, [])
-    random_file(f"{old.home}/large", 8 * MIB)
-    receiver = new.receive()
-    link = work.slow_link(receiver.port)
-    sender = old.send(link.port, receiver.pairing_code, "--everything")
-    wait_for("some data", PATIENCE, lambda: link.passed > MIB or not sender.is_running())
-    shutil.rmtree(f"{old.peer_home}/transfers")
-    end_well(sender, receiver)
-    receiver = new.receive(is_inviting=False)
-    end_well(old.send(receiver.port, None, "--everything"), receiver)
-
-
 def test_another_run(work):
     """moving: a run that another one keeps away names that one's process, and goes on when it is gone"""
     old, new = computers(work, [])
@@ -334,60 +319,6 @@ def test_another_run(work):
     first.wait()
     end_well(old.send(receiver.port, None, "--everything"), receiver)
     equal(os.path.getsize(f"{new.home}/large"), 24 * MIB, "the file")
-
-
-def test_many_findings(work):
-    """moving: of 200 findings, the first 24 lines of both reports at 80 columns say what is wrong, what to do and how to go on"""
-    names = [f"app{number}" for number in range(40)]
-    old, new = computers(work, [])
-    describe(old, new, *names)
-    for number, name in enumerate(names):
-        old.write(f".config/{name}/data", "old")
-        if number % 2:
-            new.write(f".config/{name}/data", "mine")
-    for number in range(80):
-        old.write(f"Documents/letter {number}", "old")
-        new.write(f"Documents/letter {number}", "mine")
-        os.mkfifo(f"{old.home}/Documents/pipe {number}")
-    new.write("Music", "a file")
-    old.write("Music/song")
-    settings = {"COLUMNS": "80", "PEER_SYSTEM": "/nonexistent"}
-
-    def at(computer, *words, typed=()):
-        return Terminal(work, words, *typed, settings={**settings, "HOME": computer.home, "PEER_HOME": computer.peer_home})
-
-    receiver = at(new, "receive", "--everything", "--listen", "127.0.0.1:0", "--no-announce", typed=[(b"Accept this?", b"y without 2, 3, 4, 5")])
-    port = int(receiver.wait_for(rb"--to 127\.0\.0\.1:\d+").split(b":")[1])
-    code = receiver.wait_for(rb"Code: \d{4}-\d{4}").split()[1]
-    sender = at(old, "send", "--everything", "--to", f"127.0.0.1:{port}", typed=[(b"Numbers to leave out", b""), (b"Code shown on", code)])
-    wait_for("both ends", PATIENCE, lambda: not (sender.pump() | receiver.pump()))
-    equal((sender.code, receiver.code), (8, 8), "the exit codes")
-    for process, verb, words in (
-            (sender, "Sent", ["Follow the hint on the other device.", "Ask the other device's user to take it", "peer send --everything"]),
-            (receiver, "Received", ["'peer receive --everything --replace'", "answer with 'all'", "Make it a folder", "peer receive --everything"])):
-        lines = OWN.sub("\n", process.text()).split("\n")
-        start = next(number for number, line in enumerate(lines) if line.startswith(f"{verb} "))
-        rows = [line[begin:begin + 80] for line in lines[start:] for begin in range(0, max(1, len(line)), 80)][:24]
-        first = " ".join(" ".join(rows).split())
-        for word in words:
-            require(word in first, f"the first lines of the {verb.lower()} report lack {word!r}: {rows}")
-        require(all(len(line) < 80 for line in lines[start:] if "peer " not in line), "a line is too long")
-
-
-def test_the_names_again(work):
-    """moving: the next run names again what an earlier one has named of the parts that it has finished"""
-    old, new = computers(work, APPS[:1])
-    with open(old.document(APPS[0], "behaviour"), "w", encoding="utf-8") as file:
-        file.write("throw")
-    old.write("Documents/letter", "old")
-    new.write("Documents/letter", "mine")
-    for number in range(2):
-        receiver = new.receive("--take-apps", is_inviting=not number)
-        sender = old.send(receiver.port, receiver.pairing_code, "--everything")
-        equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
-        for process in (sender, receiver):
-            named = [event["arrivedAs"] for event in process.events("renamed")]
-            equal(named, ["Documents/letter (2)"], f"the names of run {number}")
 
 
 def test_another_computer(work):
@@ -493,131 +424,6 @@ def test_an_emptied_home(work):
     equal([new.read(f"Documents/{name}") for name in names], names, "what is here again")
 
 
-def test_the_question_about_what_was_removed(work):
-    """moving: a person is asked once for each folder whether what was removed here arrives again, or was meant to go"""
-    old, new = computers(work, [])
-    for name in ("Documents/a", "Pictures/b"):
-        old.write(name, name)
-    receiver = new.receive()
-    end_well(old.send(receiver.port, receiver.pairing_code, "--everything"), receiver)
-    for name in ("Documents/a", "Pictures/b"):
-        os.remove(f"{new.home}/{name}")
-    found = []
-    for answers in ("y\n\n", "y\nagain without 2\n", "y\n"):
-        receiver = new.start("receive", "--everything", "--listen", "127.0.0.1:0", "--json", "--ask", text=answers)
-        port = wait_for("a port", PATIENCE, lambda process=receiver: process.events("listening"))[0]["port"]
-        sender = old.send(port, None, "--everything")
-        asked = [[(folder["path"], folder["items"]) for folder in question["folders"]]
-                 for question in receiver.events("question") if question["about"] == "removed"] if receiver.wait() in (0, 8) else None
-        found.append(((sender.wait(), receiver.wait()), asked, new.read("Documents/a"), new.read("Pictures/b")))
-    both = [("Documents", 1), ("Pictures", 1)]
-    equal(found, [((8, 8), [both], None, None), ((0, 0), [both], "Documents/a", None), ((0, 0), [], "Documents/a", None)], "the runs")
-
-
-def test_changes_that_keep_size_and_time(work):
-    """moving: a container that keeps its size and time is sent; after chown -R no content crosses, and nothing arrives beside"""
-    old, new = computers(work, [])
-    old.write("Documents/letter")
-    random_file(f"{old.home}/Documents/container", 4 * MIB)
-    random_file(f"{old.home}/Documents/other", 4 * MIB)
-    os.utime(f"{old.home}/Documents/container", ns=(10**18, 10**18))
-    receiver = new.receive()
-    end_well(old.send(receiver.port, receiver.pairing_code, "--everything"), receiver)
-
-    def again():
-        receiver = new.receive()
-        sender = old.send(receiver.port, None, "--everything")
-        end_well(sender, receiver)
-        trees = [[(name, open(f"{home}/Documents/{name}", "rb").read()) for name in sorted(os.listdir(f"{home}/Documents"))]
-                 for home in (old.home, new.home)]
-        require(trees[0] == trees[1], f"the trees differ: {[[name for name, _ in tree] for tree in trees]}")
-        return sender.events("done")[0]
-
-    # As VeraCrypt does it.
-    with open(f"{old.home}/Documents/container", "r+b") as file:
-        file.seek(MIB)
-        file.write(b"changed")
-    os.utime(f"{old.home}/Documents/container", ns=(10**18, 10**18))
-    done = again()
-    require(4 * MIB <= done["sentBytes"] < 5 * MIB, f"sent: {done}")
-    require(again()["sentBytes"] < 1000, "content crosses without a change")
-    for folder, _, files in os.walk(f"{old.home}/Documents"):
-        for name in ["", *files]:
-            os.chown(os.path.join(folder, name), 4321, 4321)
-    require(again()["sentBytes"] < 1000, "content crosses after chown -R")
-    require(again()["sentBytes"] < 1000, "content crosses after that")
-
-
-def test_two_homes(work):
-    """moving: two homes of one computer are two sources: neither replaces the files of the other"""
-    old, new = computers(work, [])
-    other = f"{work.folder(work.memory)}/anna"
-    for home, who in ((old.home, "mine"), (other, "hers")):
-        os.makedirs(f"{home}/Documents")
-        for name in ("letter", who):
-            with open(f"{home}/Documents/{name}", "w", encoding="utf-8") as file:
-                file.write(f"{who}: {name}")
-    os.utime(f"{other}/Documents/letter", (10**9, 10**9))
-    receiver = new.receive()
-    end_well(old.send(receiver.port, receiver.pairing_code, "--everything"), receiver)
-    receiver = new.receive()
-    end_well(old.send(receiver.port, None, "--everything", "--home", other), receiver)
-    found = {name: new.read(f"Documents/{name}") for name in ("letter", "letter (2)", "mine", "hers")}
-    equal(found, {"letter": "mine: letter", "letter (2)": "hers: letter", "mine": "mine: mine", "hers": "hers: hers"}, "both")
-    # The last pass of each replaces its own.
-    old.write("Documents/letter", "mine, later")
-    receiver = new.receive()
-    end_well(old.send(receiver.port, None, "--everything"), receiver)
-    with open(f"{other}/Documents/letter", "w", encoding="utf-8") as file:
-        file.write("hers, later")
-    receiver = new.receive()
-    end_well(old.send(receiver.port, None, "--everything", "--home", other), receiver)
-    equal([new.read(f"Documents/{name}") for name in ("letter", "letter (2)", "letter (3)")],
-          ["mine, later", "hers, later", None], "the last passes")
-
-
-def test_the_last_pass_of_an_app(work):
-    """moving: in the last pass, an app's data is set aside only if it changed there and was not touched here"""
-    old, new = computers(work, [])
-    apps = ("one", "two", "three")
-    describe(old, new, *apps)
-    for name in apps:
-        old.write(f".config/{name}/data", name)
-    receiver = new.receive("--take-apps")
-    sender = old.send(receiver.port, receiver.pairing_code, "--everything")
-    end_well(sender, receiver)
-    equal([new.read(f".config/{name}/data") for name in apps], list(apps), "the data")
-    for name in apps[1:]:
-        old.write(f".config/{name}/data", f"second {name}")
-    new.write(".config/three/data", "touched")
-    receiver = new.receive("--take-apps")
-    sender = old.send(receiver.port, None, "--everything")
-    equal((sender.wait(), receiver.wait()), (8, 8), "the exit codes")
-    equal({name: end["state"] for name, end in ends(sender).items()},
-          {"App one": "done", "App two": "done", "App three": "failed"}, "the ends")
-    equal([new.read(f".config/{name}/data") for name in apps], ["one", "second two", "touched"], "the data")
-    beside = sorted(name.split(".before-")[0] for name in os.listdir(f"{new.home}/.config") if ".before-" in name)
-    equal(beside, ["two"], "what was set aside")
-
-
-def test_a_running_app_with_an_extension(work):
-    """moving: with --wait, an app with an extension that is in use is named, comes last, and follows once it is closed"""
-    app = APPS[0]
-    old, new = computers(work, [app])
-    old.write("Documents/letter", "letter")
-    running = old.start("app", "run", app, "stay")
-    wait_for("the app", PATIENCE, lambda: "here" in running.text())
-    receiver = new.receive("--take-apps")
-    sender = old.send(receiver.port, receiver.pairing_code, "--everything", "--wait")
-    said = f"{app} is in use by process {running.pid}: close it"
-    wait_for("a word about the app", PATIENCE, lambda: any(said in event["message"] for event in sender.events("notice")) or not sender.is_running())
-    equal([part["part"] for part in sender.events("plan")[0]["parts"]], ["Documents", app], "the plan")
-    equal((new.read("Documents/letter"), new.has(app)), ("letter", None), "what arrived before")
-    running.end()
-    end_well(sender, receiver)
-    equal(new.has(app), app, "the app's document")
-
-
 def test_what_stays_behind(work):
     """moving: the system's settings and the user's crontab are named, with the command that saves the latter"""
     old, new = computers(work, [])
@@ -638,24 +444,6 @@ def test_what_stays_behind(work):
     end_well(old.send(receiver.port, receiver.pairing_code, "--everything", "--report", report), receiver)
     with open(report, encoding="utf-8") as file:
         require('crontab -l > "$(mktemp ~/crontab.XXXXXX)"' in file.read(), "the report does not name it")
-
-
-@needs(root)
-def test_what_cannot_be_read(work):
-    """moving: what cannot be read at all has no size in the list, and is said to stay"""
-    old, _ = computers(work, [])
-    for name in ("docker/x", "partly/letter", "partly/locked/x"):
-        old.write(name)
-    for name in (".", "partly", "partly/letter"):
-        os.chown(f"{old.home}/{name}", NOBODY, NOBODY)
-    for name in ("docker", "partly/locked"):
-        os.chmod(f"{old.home}/{name}", 0o700)
-    work.environment["HOME"] = old.home
-    shown = Process(work, ["send", "--everything", "--dry-run"], user=NOBODY)
-    equal(shown.wait(), 0, f"the exit code: {shown.text()[-300:]}")
-    lines = [" ".join(line.split()) for line in shown.output().splitlines()]
-    require("1 docker … it cannot be read, and stays" in lines, f"listed: {lines}")
-    require("2 partly 3 8 B 1 item of it cannot be read, and stays" in lines, f"listed: {lines}")
 
 
 @needs(root)

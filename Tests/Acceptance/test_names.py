@@ -4,16 +4,13 @@ import base64
 import json
 import os
 import re
-import shutil
-import signal
 import subprocess
 
 import pytest
 
 from devices import PATIENCE, Process, Receiver, Waiting, end_well, sender, small_file
-from needs import needs, terminals
-from outside import MIB, Failure, equal, require, wait_for
-from terminal import Terminal, clean
+from outside import Failure, equal, require
+from terminal import clean
 
 SHELL = [b"$(touch pwned)", b"`touch pwned`", b"a;touch pwned", b"a|b&c", b'"', b"it's", b"back\\slash", b"a b", b"*?[x]{a,b}",
          b"~root", b"#x", b"!rm", b"it's !rm", b"<x>", b"(x)", b"-rf", b"=ls", b"'; touch pwned; '", b"a, b", b"  two  spaces  and  more  than  eighty  columns: the name of a folder of the other device "]
@@ -85,66 +82,6 @@ def test_names_of_every_kind_arrive(work):
     work.figure = f"{len(names)} roots"
 
 
-@needs(terminals)
-def test_names_at_both_terminals(work):
-    """names at both terminals: the question, the offer and the progress contain none of their raw
-    bytes"""
-    old, new = work.place()
-    tree(old)
-    # The first names are shown.
-    for first in (TERMINAL[:20], TERMINAL[20:], SHELL):
-        part = sorted(first)
-        receiving = Terminal(
-            work, ["receive", new, "--listen", "127.0.0.1:0", "--ask", "--label", "old\x1b[2J\u202e"], (b"Accept this?", b"y"))
-        wait_for("code", PATIENCE, lambda: receiving.pump() and re.search(rb"Code: (\d{4}-\d{4})", receiving.read))
-        code = re.search(rb"Code: (\d{4}-\d{4})", receiving.read).group(1)
-        port = re.search(rb"--to 127.0.0.1:(\d+)", receiving.read).group(1).decode()
-        sending = Terminal(
-            work, ["send", *paths(old, part), "--to", f"127.0.0.1:{port}", "--label", "new\x07\n"], (b"ode", code))
-        wait_for("end of both", PATIENCE, lambda: not (sending.pump() | receiving.pump()))
-        equal((sending.wait(), receiving.wait()), (0, 0), "exit codes")
-        asked = receiving.text().split("wants to send:\n")[1].split("Total:")[0].split("\n")
-        equal([as_words(line.strip()) for line in asked[-1 - len(part):-1]], [[name] for name in part], "what the question shows")
-        for run in (sending, receiving):
-            offer = re.search(r"To (?:send|receive): (.*?)(?: and \d+ more)? \(\d+ items", run.text()).group(1)
-            words = as_words(offer.replace(", ", " ") if b"a, b" not in part[:5] else offer)
-            equal(words[:1], [part[0]], "the offer's first name")
-        shutil.rmtree(new)
-        os.mkdir(new)
-    require(not os.path.exists(f"{work.path}/pwned"), "a name was run")
-
-
-def test_names_that_cannot_be_sent(work):
-    """names that cannot be sent, are taken or are missing: escaped on the terminal, exact in
-    JSON"""
-    old, new = work.place()
-    folder = os.fsencode(f"{old}/folder")
-    os.mkdir(folder)
-    for name in NAMES:
-        os.mkfifo(folder + b"/" + name)
-    receiver = Receiver(work, new)
-    sending = sender(work, [f"{old}/folder"], receiver.port, receiver.pairing_code)
-    end_well(sending, receiver)
-    for process in (sending, receiver):
-        unsent = [exact(event) for event in lines(process.out_path) if event["event"] == "unsent"]
-        equal(sorted(unsent), sorted(b"folder/" + name for name in NAMES), "what is named as not sent")
-    for part in (NAMES[:20], NAMES[20:40], NAMES[-20:]):
-        shutil.rmtree(new)
-        os.mkdir(new)
-        for name in set(NAMES) - set(part):
-            if os.path.lexists(folder + b"/" + name):
-                os.remove(folder + b"/" + name)
-        for name in part:
-            if not os.path.lexists(folder + b"/" + name):
-                os.mkfifo(folder + b"/" + name)
-        receiver = Receiver(work, new)
-        sending = sender(work, [f"{old}/folder"], receiver.port, receiver.pairing_code, json_output=False)
-        end_well(sending, receiver)
-        clean(sending.text(), "the sender's output")
-        shown = re.findall(r"^  (.*): is not a file, folder or link$", sending.text(), re.MULTILINE)
-        equal(sorted(as_words(line)[0] for line in shown), sorted(b"folder/" + name for name in part), "what is named")
-
-
 @pytest.mark.takes(5)
 def test_names_in_errors(work):
     """names in errors on both devices: a taken name, a missing source, an invalid destination"""
@@ -177,39 +114,3 @@ def clean_errors(process, name):
     clean(text, "standard error")
     words = [found for found in re.findall(r"\$?'(?:\\.|[^'\\]|'\\'')*'", text) if name in as_words(found)[0]]
     require(words, f"{name!r} is not named in {text!r}")
-
-
-@pytest.mark.takes(5)
-def test_names_in_the_list_of_unfinished_transfers(work):
-    """names in the list of unfinished transfers, on the screen and in JSON"""
-    old, new = work.place(on_disk=True)
-    name = b"it's !rm\x1b[2J\n\xff"
-    source = os.fsencode(old) + b"/" + name
-    with open(source, "wb") as file:
-        file.truncate(64 << 20)
-        file.write(os.urandom(48 << 20))
-    target = os.fsencode(new) + b"/" + name
-    os.mkdir(target)
-    # No other transfer is unfinished there.
-    home = work.home(None) + "/named"
-    receiver = Waiting(work, [target], home=home)
-    link = work.slow_link(receiver.port)
-    sending = Process(
-        work, ["send", source, "--to", f"127.0.0.1:{link.port}", "--code-file", "-", "--json"], receiver.pairing_code + "\n",
-        home=home)
-    wait_for("some bytes", PATIENCE, lambda: [event for event in sending.events("progress") if event["bytes"] > 4 * MIB])
-    for process in (sending, receiver):
-        process.signal(signal.SIGKILL)
-        process.wait()
-    link.close()
-    shown, told = (Process(work, ["resume", "list", *more], home=home) for more in ([], ["--json"]))
-    equal((shown.wait(), told.wait()), (0, 0), "exit codes")
-    clean(shown.text(), "the list")
-    quoted = re.findall(r"(?:sending|receiving into) (\$?'(?:\\.|[^'\\])*')", shown.text())
-    equal(sorted(as_words(" ".join(quoted))), sorted([source, target]), "the names on the screen")
-    events = {event["role"]: event for event in lines(told.out_path)}
-    equal(exact(events["sender"]["sources"][0]), source, "the source in JSON")
-    equal(exact(events["receiver"], "destination"), target, "the destination in JSON")
-    # Both ends use this home, and one ID names the transfer at both.
-    for number in {event["id"] for event in events.values()}:
-        equal(Process(work, ["forget", number], home=home).wait(), 0, "exit code of forget")

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from devices import PATIENCE, Process, small_file
-from needs import needs, tmpfs, toolchain, toolchain_of_user
+from needs import needs, toolchain, toolchain_of_user
 from outside import IS_ROOT, NOBODY, ROOT, SCRIPTS, equal, require
 from pages import read, spoken
 
@@ -90,32 +90,6 @@ def test_refused_folders(work):
         process = make(work, f"{place}/{words[0]}", *words[1:], code=code)
         require(said in process.errors() and "peer: hint: " in process.errors(), process.errors())
     equal(made(place), before, "the folder holds")
-
-
-@needs(tmpfs)
-@pytest.mark.takes(5)
-def test_a_full_disk(work):
-    """peer app new on a disk that fills up at any point: exit code 6, and nothing is left"""
-    place = work.folder(None)
-    for pages in range(2, 30, 3):
-        work.mount(place, "-t", "tmpfs", "-o", f"size={4 * pages}k", "tmpfs")
-        os.mkdir(f"{place}/empty")
-        codes = [make_or_fail(work, f"{place}/{name}") for name in ("tryout", "empty")]
-        for name, code in zip(("tryout", "empty"), codes, strict=True):
-            if code == 6:
-                require(not os.path.exists(f"{place}/tryout") if name == "tryout" else not os.listdir(f"{place}/empty"), f"left in {name}")
-        require(set(codes) <= {0, 6}, f"exit codes {codes}")
-        require(not [name for name in os.listdir(place) if name.startswith(".")], "a hidden folder is left")
-        subprocess.run(["umount", place], check=True, timeout=PATIENCE)
-        if codes[0] == 0:
-            return
-        equal(codes, [6, 6], "exit codes")
-    raise AssertionError("no disk was large enough")
-
-
-def make_or_fail(work, path):
-    process = Process(work, ["app", "new", path, "--package", ROOT])
-    return process.wait()
 
 
 def test_the_page_has_all_commands():

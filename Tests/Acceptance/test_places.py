@@ -32,11 +32,9 @@ FILES, APPS, ALL = ["files"], ["files", "apps"], ["files", "apps", "secrets"]
 
 # The options of a receiver, the answers of its program, and the classes that it takes.
 RECEIVERS = [
-    ([], (), FILES), (["--take-apps"], (), APPS), (["--take-apps", "--take-secrets"], (), ALL),
-    (["--ask"], ("files",), FILES), (["--ask"], ("y", "n"), APPS), (["--ask"], ("y", "y"), ALL), (["--ask"], ("n",), []),
-]
+    (["--existing", "merge"], (), FILES), (["--everything", "--take-apps", "--take-secrets"], (), ALL), (["--everything", "--ask"], ("y", "n"), APPS)]
 # A person's answers at a terminal, or on the page, and the classes that are taken.
-PERSONS = [(("files",), FILES), (("y", "n"), APPS), (("y", "y"), ALL), (("n",), [])]
+PERSONS = [(("y", "n"), APPS)]
 
 
 class Program:
@@ -177,10 +175,7 @@ def wrong_on_the_page(work):
 @pytest.mark.takes(40)
 def test_places(work):
     """arriving: the place of an item decides whether it is taken, asked about or refused, at every destination and receiver"""
-    merge = ["--existing", "merge"]
-    receivers = [(Program, [*options, *merge], *rest) for options, *rest in RECEIVERS]
-    receivers += [(Program, ["--everything", *options], *rest) for options, *rest in RECEIVERS]
-    receivers += [(AtATerminal, merge, *rest) for rest in PERSONS]
+    receivers = [*((Program, *rest) for rest in RECEIVERS), *((AtATerminal, ["--existing", "merge"], *rest) for rest in PERSONS)]
     destinations = [Destination(work, place) for place in sorted({place for place, _, _ in PLACES})]
     wrong = []
     for receiving, options, answers, taken in receivers:

@@ -5,7 +5,6 @@ import contextlib
 import os
 import signal
 import socket
-import struct
 import threading
 import time
 
@@ -15,7 +14,7 @@ from devices import PATIENCE, Process, Receiver, closed_port, end_well, other_co
 from homes import Homes
 from interop import interop
 from needs import needs, routers
-from outside import MIB, equal, mib, require, run_script, wait_for
+from outside import MIB, equal, require, run_script, wait_for
 
 if interop() is None:
     import relays
@@ -211,46 +210,6 @@ def replay(relay, receiver):
 
 
 @needs(interop)
-@pytest.mark.parametrize("what", ["places", "answers", "calls", "challenges"])
-def test_a_relay_that_floods(work, what):
-    """a relay that sends one frame without end: a call is answered in its turn, another one ends the registration"""
-    _, new = work.place()
-    token = os.urandom(16)
-    small_file(f"{work.path}/token", token.hex().encode())
-    os.chmod(f"{work.path}/token", 0o600)
-    place = relays.frame(relays.PLACE, struct.pack(">I", relays.place_of(12)))
-    flood = {
-        "places": place, "answers": relays.frame(relays.PONG),
-        "calls": relays.frame(relays.RING, bytes(16) + relays.place(("192.0.2.7", 9))),
-        "challenges": relays.frame(relays.CHALLENGE, b"PEER\1" + bytes(16))}[what] * 2048
-    registered, answered = [], []
-
-    class Calls(dict):
-        def pop(self, call):
-            answered.append(call)
-            raise KeyError(call)
-
-    def register(plain):
-        registered.append(plain)
-        plain.sendall(place)
-        while True:
-            plain.sendall(flood)
-
-    relay = relays.Relay(token)
-    relay.register, relay.calls = register, Calls()
-    work.undone.callback(relay.close)
-    receiver = Receiver(work, new, options=["--via", f"127.0.0.1:{relay.port}", "--via-token-file", f"{work.path}/token"])
-    wait_for("its consequence", PATIENCE, lambda: len(answered) > 50 if what == "calls" else len(registered) > 2)
-    receiver.still_waits()
-    begun = time.monotonic()
-    receiver.signal(signal.SIGINT)
-    equal(receiver.wait(), 130, "the end")
-    lines = len(receiver.events())
-    require(lines <= 5 + 2 * len(registered), f"{lines} lines of {len(registered)} registrations")
-    work.figure = f"{lines} lines, {mib(receiver.peak)}, the end after {time.monotonic() - begun:.2f} s"
-
-
-@needs(interop)
 def test_who_may_use_a_relay(work):
     """a wrong token, a missing one, one that others can read, another name: a sentence, and no code is asked for"""
     old, new = work.place()
@@ -332,30 +291,6 @@ def test_a_relay_that_is_stopped(work):
     end_well(run, receiver)
     equal(relay.wait(), 0, "the relay's exit code")
     run_script("check-trees", "--inside", old, new)
-
-
-def test_a_relay_that_ends_at_once(work):
-    """a second SIGTERM: the relay cuts the transfer, and both users are told why"""
-    old, new = work.place()
-    random_file(f"{old}/big", 64 * MIB)
-    relay = OwnRelay(work)
-    receiver = Receiver(work, new, options=relay.via)
-    run = send(work, [f"{old}/big"], relay.via, receiver.pairing_code, "--limit", "4M")
-    wait_for("some of it", PATIENCE, lambda: progress(run) > MIB)
-    relay.signal(signal.SIGTERM)
-
-    def is_shut():
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", relay.port), 1):
-            return False
-        return True
-
-    wait_for("its door to close", PATIENCE, is_shut)
-    relay.signal(signal.SIGTERM)
-    equal(relay.wait(), 0, "the relay's exit code")
-    for end in (run, receiver):
-        wait_for("a reason", PATIENCE, lambda end=end: end.events("interrupted"))
-        equal(end.events("interrupted")[0]["reason"], "the relay has ended the connection: it is being stopped", "why")
-        end.signal(signal.SIGTERM), end.wait()
 
 
 @needs(routers)

@@ -1,7 +1,6 @@
 """Guarantees for scripts: no question without a terminal, a code in a file, exit codes that no
 other check reaches."""
 
-import json
 import os
 import pty
 import select
@@ -12,9 +11,9 @@ import time
 
 import pytest
 
-from devices import PATIENCE, Process, Receiver, Waiting, other_code, random_file, sender, small_file
-from needs import needs, terminals, tmpfs
-from outside import IS_ROOT, MIB, NOBODY, ROOT, equal, require, run_script, wait_for
+from devices import PATIENCE, Process, Receiver, other_code, sender, small_file
+from needs import needs, terminals
+from outside import ROOT, equal, require, run_script, wait_for
 
 PROMPTS = (b"Code shown", b"Accept this", b"Press Enter")
 
@@ -86,32 +85,6 @@ def test_a_given_code_is_spent(work):
     equal(receiver.wait(), 3, "exit code")
     equal(receiver.error()["message"], "the code that was given is spent", "message")
     equal(len(receiver.events("code")), 1, "codes told")
-
-
-def test_unfit_code_files(work):
-    """--code-file at the receiver: a link, rights for other users, another user's file and a
-    missing code are refused with a sentence"""
-    _, new = work.place()
-    path = new_code(work)
-    os.symlink(path, f"{work.path}/link")
-    os.mkfifo(f"{work.path}/pipe", 0o600)
-    for name, text, mode in (("open", first_line(path), 0o644), ("wrong", "1234-5678", 0o600), ("empty", "", 0o600)):
-        small_file(f"{work.path}/{name}", text.encode())
-        os.chmod(f"{work.path}/{name}", mode)
-    cases = [
-        ("link", 2, "is a link"), ("pipe", 2, "is not a regular file"), ("open", 2, "other users can access"),
-        ("wrong", 3, "one digit is wrong"), ("empty", 3, "is not a code of eight digits"), ("none", 2, "No such file")]
-    if IS_ROOT:
-        small_file(f"{work.path}/theirs", first_line(path).encode())
-        os.chmod(f"{work.path}/theirs", 0o600)
-        os.chown(f"{work.path}/theirs", NOBODY, NOBODY)
-        cases.append(("theirs", 2, "belongs to another user"))
-    for name, code, message in cases:
-        run = Process(work, ["receive", new, "--code-file", f"{work.path}/{name}", "--json"])
-        equal(run.wait(), code, f"exit code for {name}: {run.text()}")
-        require(message in run.error()["message"], f"{name}: {run.error()['message']}")
-    both = Process(work, ["receive", new, "--keep", "--code-file", path, "--json"])
-    equal(both.wait(), 2, "exit code with --keep")
 
 
 def run_at_terminal(work, arguments, standard_input):
@@ -216,67 +189,3 @@ cd "{work.path}/machines/$host" && HOME=$PWD PEER_HOME=$PWD/peer exec bash -c "$
     for host in ("one", "two"):
         run_script("check-trees", tree, f"{work.path}/machines/{host}/Incoming/tree")
         equal([name for name in os.listdir(f"{work.path}/machines/{host}") if "code" in name], [], "codes that are left")
-
-
-def test_damaged_transfers(work):
-    """resume list --json: the event 'damaged' names each transfer whose record cannot be used, and so
-    does a sender"""
-    folder = f"{work.home(None)}/peer/transfers/{'0' * 32}-send"
-    os.makedirs(folder, 0o700)
-    os.chmod(f"{work.home(None)}/peer", 0o700)
-    small_file(f"{folder}/state", b"no state")
-    run = Process(work, ["resume", "list", "--json"])
-    equal(run.wait(), 0, "exit code")
-    equal([event["id"] for event in run.events("damaged")], ["0" * 32], "what is damaged")
-    small_file(f"{work.path}/file")
-    sending = Process(work, ["send", f"{work.path}/file", "--to", "127.0.0.1:1", "--json"])
-    equal(sending.wait(), 5, "exit code of a sender")
-    said = [event["message"] for event in sending.events("notice")]
-    require(any("is damaged; 'peer forget 00000000' removes it" in one for one in said), f"the sender says {said}")
-
-
-def test_few_open_files(work):
-    """a transfer does not begin with fewer than 64 open files allowed, and the limit is named"""
-    small_file(f"{work.path}/file")
-    for arguments in (["receive", f"{work.path}/in"], ["send", f"{work.path}/file", "--to", "127.0.0.1:1"]):
-        done = subprocess.run(
-            ["bash", "-c", "ulimit -n 63; exec \"$@\"", "-", work.binary, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
-            timeout=PATIENCE, check=False, env={**os.environ, "HOME": work.home(None), "PEER_HOME": work.home(None) + "/peer"})
-        equal((done.returncode, done.stderr.count(b"only 63 files open")), (1, 1), f"what {arguments[0]} says: {done.stderr}")
-
-
-@pytest.mark.takes(20)
-def test_a_reader_that_does_not_read(work):
-    """--json to a program that does not read: the transfer ends, 'missed' counts lost events"""
-    old, new = work.place()
-    # The most named files; their paths are longer than the buffer for a reader.
-    count, deep = 10_000, "/".join(["tree"] + ["d" * 250] * 3)
-    for folder in (old, new):
-        os.makedirs(f"{folder}/{deep}")
-    for number in range(count):
-        with open(f"{old}/{deep}/{number:0200}", "wb"):
-            pass
-        # An item of another type has the name, so that each file gets another one.
-        os.mkdir(f"{new}/{deep}/{number:0200}")
-    path = new_code(work)
-    process = subprocess.Popen(
-        [work.binary, "receive", new, "--existing", "replace", "--code-file", path, "--listen", "127.0.0.1:0", "--json"],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=work.path,
-        env={**os.environ, "HOME": work.home(None), "PEER_HOME": work.home(None) + "/peer"})
-    work.undone.callback(process.kill)
-    heard = []
-    for line in process.stdout:
-        heard.append(json.loads(line))
-        if heard[-1]["event"] == "code":
-            break
-    port = next(event["port"] for event in heard if event["event"] == "listening")
-    sending = sender(work, [f"{old}/tree"], port, first_line(path))
-    equal(sending.wait(), 0, f"exit code of the sender: {sending.text()[-300:]}")
-    heard += [json.loads(line) for line in process.stdout]
-    equal(process.wait(PATIENCE), 0, "exit code")
-    missed = sum(event["messages"] for event in heard if event["event"] == "missed")
-    renamed = sum(event["event"] == "renamed" for event in heard)
-    require(missed > 0 and missed + renamed == count, f"{missed} missed and {renamed} told of {count}")
-    equal(heard[-1]["event"], "done", "the last line")
-    work.reached = heard
-    work.figure = f"{missed} of {count} left out"

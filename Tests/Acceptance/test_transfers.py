@@ -5,15 +5,11 @@ import re
 import select
 import socket
 import subprocess
-import threading
-import time
 
 import pytest
 
-from devices import (
-    PATIENCE, Process, Receiver, closed_port, end_well, mistyped, other_code, random_file, sender, small_file, transfer,
-    with_check_digit)
-from needs import needs, openssl, root, terminals, tmpfs
+from devices import PATIENCE, Receiver, end_well, mistyped, other_code, random_file, sender, small_file, transfer, with_check_digit
+from needs import needs, root, terminals
 from outside import GIB, IS_ROOT, MIB, NOBODY, equal, mib, require, run_script, wait_for
 from terminal import Terminal
 
@@ -56,15 +52,6 @@ def test_a_file_a_folder_and_a_dangling_link(work):
     os.mkdir(f"{old}/folder")
     os.symlink("nowhere", f"{old}/link")
     work.figure = f"{transfer(work, old, new)[2]:.2f} s"
-
-
-@pytest.mark.takes(10)
-def test_many_small_files(work):
-    """20,000 small files"""
-    old, new = work.place(on_disk=True)
-    run_script("make-tree", f"{old}/tree", "--files", "20000")
-    sending, receiver, took = transfer(work, old, new)
-    work.figure = f"{took:.2f} s, peak {mib(sending.peak)} sending, {mib(receiver.peak)} receiving"
 
 
 def test_a_wrong_code_keeps_the_right_one_valid(work):
@@ -112,122 +99,7 @@ def test_a_mistyped_code_sends_nothing(work):
     work.figure = wrong.error()["message"]
 
 
-def test_three_wrong_codes_bring_a_new_one(work):
-    """three wrong codes: the old right one is refused, a new one is shown"""
-    old, new = work.place()
-    small_file(f"{old}/file")
-    receiver = Receiver(work, new)
-    code = receiver.pairing_code
-    for step in (1, 2, 3):
-        equal(sender(work, [f"{old}/file"], receiver.port, other_code(code, step)).wait(), 3, f"exit code of try {step}")
-    fresh = receiver.event("code", 2)["code"]
-    require(fresh != code, "the new code is the old one")
-    equal(sender(work, [f"{old}/file"], receiver.port, code).wait(), 3, "exit code of the old right code")
-    receiver.still_waits()
-    end_well(sender(work, [f"{old}/file"], receiver.port, fresh), receiver)
-    run_script("check-trees", "--inside", old, new)
-
-
-# TLS
-
-
-def s_client(port, *arguments, until=None):
-    """The output of openssl s_client until it ends by itself; or, with `until`, for two seconds
-    after that output."""
-    process = subprocess.Popen(
-        ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", *arguments], stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    timer = threading.Timer(PATIENCE, process.kill)
-    timer.start()
-    try:
-        limit = None
-        output = b""
-        while limit is None or time.monotonic() < limit:
-            if select.select([process.stdout], [], [], 0.1)[0]:
-                part = os.read(process.stdout.fileno(), 65536)
-                if not part:
-                    break
-                output += part
-            if until and limit is None and re.search(until, output):
-                limit = time.monotonic() + 2
-        process.stdin.close()
-        output += process.stdout.read()
-        code = process.wait()
-        require(code >= 0, f"s_client did not end within {PATIENCE} s: {output[-400:]}")
-        return code, output.decode(errors="replace")
-    finally:
-        timer.cancel()
-        process.kill()
-        process.wait()
-        process.stdout.close()
-
-
-@needs(openssl)
-def test_tls_1_2_is_refused(work):
-    """openssl s_client with TLS 1.2 is refused"""
-    _, new = work.place()
-    receiver = Receiver(work, new)
-    code, text = s_client(receiver.port, "-tls1_2")
-    require(code != 0 and "Cipher is (NONE)" in text, f"s_client ended with {code}: {text[-400:]}")
-    alert = re.search(r"alert [a-z ]+", text)
-    require(alert, f"no alert: {text[-400:]}")
-    receiver.still_waits()
-    work.figure = alert.group().strip()
-
-
-@needs(openssl)
-def test_a_client_without_a_certificate_is_refused(work):
-    """openssl s_client with TLS 1.3 and no certificate is refused"""
-    _, new = work.place()
-    receiver = Receiver(work, new)
-    # Its input stays open, so that only the receiver can end the connection.
-    code, text = s_client(receiver.port, "-tls1_3")
-    require("Cipher is TLS_" in text, f"no handshake at all: {text[-400:]}")
-    alert = re.search(r"alert [a-z ]*certificate[a-z ]*", text)
-    require(alert and code != 0, f"s_client ended with {code}: {text[-400:]}")
-    receiver.still_waits()
-    work.figure = alert.group().strip()
-
-
-@needs(openssl)
-def test_no_session_ticket_is_sent(work):
-    """no NewSessionTicket, to a client with a certificate"""
-    _, new = work.place()
-    key, certificate = f"{work.path}/client.key", f"{work.path}/client.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
-         "-subj", "/CN=peer", "-keyout", key, "-out", certificate],
-        check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE)
-    receiver = Receiver(work, new)
-    _, text = s_client(receiver.port, "-tls1_3", "-key", key, "-cert", certificate, "-msg", until=rb"(?m)^>>> .*Finished")
-    sent = re.findall(r"^>>> .*Handshake.*, (\w+)$", text, re.MULTILINE)
-    received = re.findall(r"^<<< .*Handshake.*, (\w+)$", text, re.MULTILINE)
-    require("Finished" in received and "Finished" in sent and "Certificate" in sent, f"no handshake: {text[-400:]}")
-    require("NewSessionTicket" not in text, "a ticket came")
-    alerts = re.findall(r"^<<< .*Alert.*, (.*)$", text, re.MULTILINE)
-    require(not any("fatal" in alert and "certificate" in alert for alert in alerts), f"certificate refused: {alerts}")
-    receiver.still_waits()
-    work.figure = "after the handshake: " + (", ".join(alerts) or "nothing")
-
-
 # The destination
-
-
-@needs(tmpfs)
-def test_too_little_space(work):
-    """too little space: exit 6 on both sides, with the figures"""
-    old, new = work.place()
-    random_file(f"{old}/large", 5 * MIB)
-    work.mount(new, "-t", "tmpfs", "-o", "size=1m", "tmpfs")
-    receiver = Receiver(work, new)
-    sending = sender(work, [f"{old}/large"], receiver.port, receiver.pairing_code)
-    equal((sending.wait(), receiver.wait()), (6, 6), "exit codes")
-    messages = {process.error()["message"] for process in (sending, receiver)}
-    for message in messages:
-        figures = re.findall(r"\d+(?:[.,]\d+)* ?(?:[kKMGT]i?)?B|\d+ bytes", message)
-        require(len(figures) >= 2, f"figures missing: {message}")
-    equal(os.listdir(new), [], "the destination holds")
-    work.figure = " / ".join(sorted(messages))
 
 
 def test_a_name_that_is_taken(work):
@@ -287,34 +159,11 @@ def memory(work, make, on_disk=True):
     require(max(sending.peak, receiver.peak) < MEMORY_LIMIT, work.figure)
 
 
-def sparse(path):
-    with open(path, "wb") as file:
-        for gibibyte in range(5):
-            file.seek(gibibyte * GIB)
-            file.write(b"an island at %d" % gibibyte)
-        file.truncate(5 * GIB)
-
-
-@pytest.mark.takes(15)
-def test_the_memory_for_a_sparse_file(work):
-    """5 GiB, sparse: peak memory under 64 MiB"""
-    work.room_for(5 * GIB)
-    memory(work, sparse)
-
-
 @pytest.mark.takes(10)
 def test_the_memory_for_random_bytes(work):
     """512 MiB of random bytes: peak memory under 64 MiB"""
     work.room_for(GIB)
     memory(work, lambda path: random_file(path, 512 * MIB), on_disk=False)
-
-
-@pytest.mark.option("--big-random")
-@pytest.mark.takes(60)
-def test_the_memory_for_many_random_bytes(work):
-    """5 GiB of random bytes: peak memory under 64 MiB"""
-    work.room_for(10 * GIB)
-    memory(work, lambda path: random_file(path, 5 * GIB))
 
 
 # Mistakes of the user
@@ -337,27 +186,3 @@ def test_a_missing_source(work):
     text = mistake(sender(work, [f"{old}/missing"], receiver.port, receiver.pairing_code, json_output=False), 2)
     receiver.still_waits()
     work.figure = text.replace(old, "...")
-
-
-def test_an_unreachable_host(work):
-    """an unreachable host: exit 5"""
-    old, _ = work.place()
-    small_file(f"{old}/file")
-    with closed_port() as port:
-        work.figure = mistake(sender(work, [f"{old}/file"], port, with_check_digit("4829136"), json_output=False), 5)
-
-
-def test_a_port_in_use(work):
-    """a port in use: exit 1"""
-    _, new = work.place()
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        work.figure = mistake(Process(work, ["receive", new, "--listen", f"127.0.0.1:{port}"]), 1)
-
-
-def test_an_unknown_option(work):
-    """an unknown option: exit 2"""
-    old, new = work.place()
-    small_file(f"{old}/file")
-    mistake(Process(work, ["receive", new, "--lisen", "127.0.0.1:0"]), 2)
-    work.figure = mistake(Process(work, ["send", f"{old}/file", "--to", "127.0.0.1", "--cod", "x"]), 2)

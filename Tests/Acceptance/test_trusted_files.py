@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 
-import pytest
 
 from computers import computers
 from devices import PATIENCE
@@ -14,14 +13,6 @@ from outside import NOBODY, ROOT, equal, require
 
 PLANTED = "[Application]\nId=org.example.planted\nName=Planted\n[Data]\nrc=home/.bashrc\n"
 NAME = "org.example.planted.app"
-
-
-def new_computer(work):
-    """A computer whose home has data that the planted description names."""
-    work.environment["PEER_SYSTEM"] = ""
-    new = computers(work, [])[1]
-    new.write(".bashrc")
-    return new
 
 
 def laid(folder, mode=0o755, name=NAME, text=PLANTED):
@@ -37,22 +28,6 @@ def program_at(work, path):
     os.makedirs(os.path.dirname(path))
     shutil.copy(f"{work.programs}/peer", path)
     work.binary = path
-
-
-@pytest.mark.parametrize("program, folder, is_used", [
-    ("peer-2.0/bin/peer", "peer-2.0/share/peer/known-apps", False), ("bin/peer", "share/peer/known-apps", False),
-    ("tools/bin/peer", "Sources/MigrationApps/Descriptions", False), (".local/bin/peer", ".local/share/peer/known-apps", True),
-    ("clone/.build/debug/peer", "clone/Sources/MigrationApps/Descriptions", True),
-], ids=["an installation in a visible folder", "the home itself", "an ancestor", "an installation in ~/.local", "a clone"])
-def test_places_of_descriptions(work, program, folder, is_used):
-    """descriptions: what lies in a visible folder of the home as if it were peer's own is named and not used"""
-    new = new_computer(work)
-    laid(f"{new.home}/{folder}")
-    program_at(work, f"{new.home}/{program}")
-    said = new.peer("app", "list", "--all")
-    equal("org.example.planted" in said, is_used, f"whether the planted description is used: {said}")
-    if "share" in folder and not is_used:
-        require(f"the descriptions in '{new.home}/{folder}' are not used" in said, f"said: {said}")
 
 
 def test_a_planted_description(work):
@@ -71,37 +46,6 @@ def test_a_planted_description(work):
     equal(new.read(".bashrc"), None, "what arrived")
     said = " ".join(event["message"] for event in receiver.events("notice"))
     require(f"the descriptions in '{folder}' are not used" in said, f"said: {said}")
-
-
-def behind_a_link(path):
-    os.rename(path, f"{path}.target")
-    os.symlink(f"{path}.target", path)
-
-
-def as_a_pipe(path):
-    os.remove(path)
-    os.mkfifo(path)
-
-
-def of_a_group(path):
-    os.chown(os.path.dirname(path), 0, NOBODY)
-    os.chmod(os.path.dirname(path), 0o775)
-
-
-@needs(root)
-@pytest.mark.parametrize("change, reason", [
-    (lambda path: os.chmod(path, 0o666), "can be changed by every user"), (lambda path: os.chown(path, NOBODY, NOBODY), "belongs to another user"),
-    (behind_a_link, "is a link"), (as_a_pipe, "is not a regular file"), (of_a_group, "can be changed by a group"),
-    (lambda path: os.chown(os.path.dirname(path), NOBODY, NOBODY), "belongs to another user"),
-], ids=["for all", "of another user", "behind a link", "a pipe", "a group's folder", "another user's folder"])
-def test_files_that_others_change(work, change, reason):
-    """descriptions: one that another user may change, that is no file, or to which a link leads is named and not used, and holds nothing up"""
-    new = new_computer(work)
-    change(laid(f"{new.peer_home}/descriptions"))
-    process = new.start("app", "list", "--all")
-    process.wait()
-    require("Planted" not in process.output(), f"it is used: {process.text()}")
-    require(reason in process.errors(), f"said: {process.text()}")
 
 
 def served(work, program):
