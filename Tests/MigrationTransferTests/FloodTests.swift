@@ -97,25 +97,6 @@ import Testing
     #expect(receiver.failure()?.kind == .connectionLost)
   }
 
-  @Test func `a client without a certificate is refused, and others pair`() throws {
-    let receiver = try RunningReceiver(try Scratch())
-    let port = try receiver.port()
-    let context = try TLSContext(role: .client, showing: nil)
-    let dialing = Dialing(context: context, pinned: nil) { false }
-    // The client's handshake finishes before the server has judged it, so the client hears the
-    // refusal.
-    #expect(throws: ConnectionError.self) {
-      var connection = try dialing.connect(to: [.loopback(port: port)], wakeup: try Wakeup())
-      try connection.say(
-        .clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair), until: soon())
-      _ = try connection.readExactly(1, until: soon())
-    }
-    var honest = try StrangeClient(port: port)
-    let confirmations = try honest.exchangeShares(try receiver.events.code())
-    #expect(try honest.confirm(confirmations.confirmA) == nil)
-    receiver.stop()
-  }
-
   @Test func `pings without end are answered, and do not keep the receiver from stopping`() throws {
     let receiver = try RunningReceiver(try Scratch())
     var sender = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
@@ -175,27 +156,6 @@ import Testing
       }
     }
     throw TookTooLong("a pairing")
-  }
-
-  @Test func `a code ends with its time, and another is shown`() throws {
-    let receiver = try RunningReceiver(try Scratch(), pace: LoopClock(speed: 300))
-    let first = try receiver.events.code()
-    let second = try receiver.events.code(2)
-    #expect(first != second)
-    receiver.stop()
-  }
-
-  @Test func `a pairing that never says READY makes room for another code`() throws {
-    let receiver = try RunningReceiver(try Scratch())
-    let port = try receiver.port()
-    var client = try StrangeClient(port: port)
-    let confirmations = try client.exchangeShares(try receiver.events.code())
-    #expect(try client.confirm(confirmations.confirmA) == nil)
-    client.connection.close(within: .milliseconds(100))
-    let code = try receiver.events.code(2)
-    let sender = try StrangeClient(port: port).pair(code)
-    #expect(receiver.stop()?.kind == .interrupted)
-    _ = consume sender
   }
 }
 

@@ -83,4 +83,32 @@ import Testing
     #expect(try sender.closeCode() == .violation)
     #expect(receiver.failure()?.kind == .failed)
   }
+
+  @Test func `a root that was not announced is refused, and nothing of it is kept`() throws {
+    let destination = try Scratch()
+    let (failure, code) = try misbehave(destination) { _, stream, _ in
+      var frame = StrangeFrame()
+      frame.item(try record("other", .directory))
+      try stream.say(frame.frame(0))
+    }
+    #expect(failure?.message.hasSuffix("a root is more than was announced") == true)
+    #expect(code == .announcement)
+    #expect(destination.names().allSatisfy { $0.hasPrefix(".peer-") })
+  }
+
+  @Test func `an offer that comes back greater is judged by the room that there is now`() throws {
+    let (destination, home) = (try Scratch(), try Scratch())
+    let receiver = try RunningReceiver(destination, giveUpAfter: 30, store: TransferStore(home: home.at("home")))
+    let port = try receiver.port()
+    var sender = try StrangeClient(port: port).pair(try receiver.events.code())
+    let accept = try #require(try sender.begin(StrangeSender.offer([Self.root], bytes: 1, flags: .estimated)))
+    let identity = sender.identity
+    sender.control.close()
+    _ = try receiver.events.first { if case .interrupted = $0 { true } else { nil } }
+    var again = try StrangeClient(port: port, identity: identity).comeBack()
+    let offer = StrangeSender.offer([Self.root], bytes: 1 << 60, flags: .estimated)
+    #expect(try again.begin(offer, continuing: accept.transfer) == nil)
+    again.control.close()
+    #expect(receiver.failure()?.kind == .noSpace)
+  }
 }

@@ -86,104 +86,7 @@ private final class Barrier: Sendable {
   }
 }
 
-extension Events {
-  fileprivate var interruptions: Int { all.count { if case .interrupted = $0 { true } else { false } } }
-  fileprivate var codes: Int { all.count { if case .code = $0 { true } else { false } } }
-  fileprivate var resumed: [UInt64] { all.compactMap { if case .resumed(let held) = $0 { held } else { nil } } }
-}
-
 @Suite struct ResumeTests {
-  @Test func `a connection that is cut again and again is restored, and the transfer resumes`() throws {
-    let pair = try Pair()
-    let receiver = try pair.receiver()
-    let last = Mutex(0)
-    let proxy = try Proxy(to: try receiver.port()) { connection, bytes in
-      // Each session's first data stream dies after four MiB; the fourth session is left alone.
-      let isDue = last.withLock { last in
-        guard bytes > 4 << 20, connection > last, last < 9 else { return false }
-        last = connection + 1
-        return true
-      }
-      return isDue ? .cutAll : .pass
-    }
-    let sender = try pair.sender(to: proxy.port, code: try receiver.events.code())
-    let result = try sender.result()
-    _ = try receiver.result()
-    pair.checkArrived()
-    #expect(sender.events.interruptions >= 2)
-    #expect(sender.events.resumed.contains { $0 > 3 << 20 })
-    #expect(receiver.events.codes == 1)
-    // Each cut loses only the data under way.
-    let total = UInt64(pair.big.count + 100 * 5000)
-    #expect(result.sentBytes < total + UInt64(sender.events.interruptions) * Limits.window)
-    proxy.stop()
-  }
-
-  @Test func `a byte that is changed on the control connection ends the session and not the transfer`() throws {
-    let pair = try Pair()
-    let receiver = try pair.receiver()
-    let mayEnd = AtomicFlag()
-    let proxy = try Proxy(to: try receiver.port()) { connection, bytes in
-      if connection == 1, bytes > 4 << 20 { mayEnd.set() }
-      return connection == 0 && mayEnd.isSet ? .spoil : .pass
-    }
-    let sender = try pair.sender(to: proxy.port, code: try receiver.events.code())
-    _ = try sender.result()
-    _ = try receiver.result()
-    pair.checkArrived()
-    proxy.stop()
-  }
-
-  @Test func `a receiver that is started again resumes without a code, while the sender waits`() throws {
-    let pair = try Pair()
-    let barrier = Barrier(after: 20 << 20)
-    defer { barrier.open() }
-    let (proxy, sender) = try {
-      let first = try pair.receiver()
-      let proxy = try Proxy(to: try first.port()) { connection, bytes in
-        // As if it had been killed: its farewell is not heard.
-        barrier.pass(connection, bytes) ? .cutAll : .pass
-      }
-      let sender = try pair.sender(to: proxy.port, code: try first.events.code())
-      try barrier.waitUntilReached()
-      #expect(first.stop()?.kind == .interrupted)
-      return (proxy, sender)
-    }()
-    #expect(pair.destination.names().count == 1 && pair.destination.names()[0].hasPrefix(".peer-"))
-    let second = try pair.receiver()
-    barrier.open()
-    let result = try sender.result()
-    #expect(try second.result().heldBytes > 10 << 20)
-    pair.checkArrived()
-    #expect(result.sentBytes <= UInt64(pair.big.count + 100 * 5000) + Limits.window)
-    proxy.stop()
-  }
-
-  @Test func `a sender that is started again resumes without a code, and sends the missing items`() throws {
-    let pair = try Pair()
-    let receiver = try pair.receiver()
-    let barrier = Barrier(after: 30 << 20)
-    defer { barrier.open() }
-    let proxy = try Proxy(to: try receiver.port()) { connection, bytes in
-      barrier.pass(connection, bytes)
-      return .pass
-    }
-    let first = try pair.sender(to: proxy.port, code: try receiver.events.code())
-    try barrier.waitUntilReached()
-    let ended = try RunningThread("stop") { first.stop() }
-    barrier.open()
-    #expect(try ended.value()?.kind == .interrupted)
-    // From another address even: past the proxy.
-    let second = try pair.sender(to: try receiver.port(), code: nil)
-    let result = try second.result()
-    _ = try receiver.result()
-    pair.checkArrived()
-    #expect(result.heldBytes > 10 << 20)
-    #expect(result.sentBytes + result.heldBytes <= UInt64(pair.big.count + 100 * 5000) + Limits.window)
-    #expect(try pair.sendingStore.list().transfers.isEmpty)
-    proxy.stop()
-  }
-
   @Test func `a sender that missed the last answer asks again and is told`() throws {
     let pair = try Pair()
     let barrier = Barrier(after: 1 << 20)
@@ -281,30 +184,5 @@ extension Events {
     #expect(failure?.kind == .refused)
     #expect(failure?.message.contains("(process \(getpid()))") == true, "\(failure.debugDescription)")
     first.stop()
-  }
-
-  @Test func `a newer session takes over from an older one that still seems to live`() throws {
-    let pair = try Pair()
-    let receiver = try pair.receiver()
-    let barrier = Barrier(after: 10 << 20)
-    defer { barrier.open() }
-    let proxy = try Proxy(to: try receiver.port()) { connection, bytes in
-      barrier.pass(connection, bytes)
-      return .pass
-    }
-    let first = try pair.sender(to: proxy.port, giveUpAfter: 0, code: try receiver.events.code())
-    try barrier.waitUntilReached()
-    // The first sender's process is gone as far as its memory is concerned; its connections hang in
-    // the proxy.
-    let transfers = pair.sending.path + "/home/transfers"
-    try FileManager.default.moveItem(atPath: transfers, toPath: pair.sending.path + "/moved")
-    try FileManager.default.copyItem(atPath: pair.sending.path + "/moved", toPath: transfers)
-    let second = try pair.sender(to: try receiver.port(), code: nil)
-    _ = try second.result()
-    _ = try receiver.result()
-    barrier.open()
-    #expect(first.stop() != nil)
-    pair.checkArrived()
-    proxy.stop()
   }
 }

@@ -25,7 +25,7 @@ private struct StandingDisk {
   /// A sender that has brought the receiver to the step at which the disk stands still.
   func reach(_ step: SlowImporter.Step) throws -> StrangeSender {
     var sender = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
-    let offer = StrangeSender.offer([Attack.root])
+    let offer = StrangeSender.offer([Root(kind: .directory, name: Array("root".utf8))])
     if step == .importItems {
       _ = try #require(try sender.begin(offer))
       sender.control.say(.finish(Finish(total: Tally(), unsent: 0, digest: 0)))

@@ -252,33 +252,12 @@ struct StrangeFrame {
     entries.array(content)
   }
 
-  mutating func hole(_ place: ChunkPlace, _ keys: TransferKeys) {
-    EntryWriter.place(place, keys.check(place), to: &entries)
-  }
-
-  /// A record that need not be one.
-  mutating func item(raw record: [UInt8]) {
-    entries.u8(1)
-    entries.u32(UInt32(record.count))
-    entries.array(record)
-  }
-
-  /// A chunk of one byte, or a hole of one, whose path need not be one; its check fits if it is one.
-  mutating func place(raw path: [UInt8], isHole: Bool, _ keys: TransferKeys) {
-    let data: [UInt8] = isHole ? [] : [0x78]
-    entries.u8(isHole ? 3 : 2)
-    entries.u16(UInt16(path.count))
-    entries.u128(1)
-    entries.u64(0)
-    if isHole { entries.u64(1) } else { entries.u32(1) }
-    let place = (try? ArchivePath(path)).map { ChunkPlace(path: $0, generation: 1, range: 0..<1, isHole: isHole) }
-    entries.u64(place.map { keys.check($0, data.span) } ?? 0)
-    entries.array(path)
-    entries.array(data)
-  }
-
   func frame(_ sequence: UInt64) -> [UInt8] {
     let header = DataHeader(sequence: sequence, encoding: .plain, plainLength: entries.bytes.count)
     return StreamMessage.data(header).frame(payload: entries.bytes.count) + entries.bytes
   }
+}
+
+func record(_ path: String, _ body: ItemRecord.Body, _ generation: Generation = 1) throws -> ItemRecord {
+  ItemRecord(path: try ArchivePath(Array(path.utf8)), generation: generation, body: body)
 }

@@ -20,27 +20,6 @@ import Testing
     return try RunningSender([source.at("tree")], options, code: try receiver.events.code(), seeing: seeing).result()
   }
 
-  @Test func `eight streams of which two are cut in the middle bring every file whole`() throws {
-    let (source, destination) = (try Scratch(), try Scratch())
-    let big = patternData(40 << 20)
-    source.write("tree/big", big)
-    for number in 0..<500 { source.write("tree/small/\(number)", patternData(number * 50, seed: UInt64(number))) }
-    let receiver = try RunningReceiver(destination, giveUpAfter: 10)
-    let proxy = try Proxy(to: try receiver.port()) { connection, bytes in
-      // The control connection is the first one.
-      (connection == 2 || connection == 4) && bytes > 300_000 ? .cut : .pass
-    }
-    // Slow enough that every stream gets its share.
-    let sent = try send(source, to: receiver, through: proxy, streams: 8, limit: 20_000_000)
-    #expect(try receiver.result().total == sent.total)
-    #expect(proxy.connections == 11)
-    #expect(destination.content("tree/big") == big)
-    for number in 0..<500 {
-      #expect(destination.content("tree/small/\(number)") == patternData(number * 50, seed: UInt64(number)))
-    }
-    proxy.stop()
-  }
-
   @Test func `a stream that fails on its way to joining ends no other`() throws {
     let (source, destination) = (try Scratch(), try Scratch())
     let big = patternData(20 << 20)

@@ -45,21 +45,6 @@ import Testing
     #expect(destination.names() == ["nothing"])
   }
 
-  @Test func `a name that is taken is refused on both sides before any byte`() throws {
-    let (source, destination) = (try Scratch(), try Scratch())
-    source.write("thing", patternData(1000))
-    destination.write("thing", Data("mine".utf8))
-    let receiver = try RunningReceiver(destination)
-    let failure = #expect(throws: TransferFailure.self) {
-      try send([source.at("thing")], to: try receiver.port(), code: try receiver.events.code())
-    }
-    #expect(failure?.kind == .refused)
-    #expect(failure?.message.contains("thing") == true)
-    #expect(receiver.failure()?.kind == .refused)
-    #expect(destination.names() == ["thing"])
-    #expect(destination.content("thing") == Data("mine".utf8))
-  }
-
   @Test func `a sender that is stopped tells the receiver, which keeps what it has`() throws {
     let (source, destination) = (try Scratch(), try Scratch())
     source.write("big", patternData(64 << 20))
@@ -91,16 +76,5 @@ import Testing
     }
     try once()
     #expect(destination.names().isEmpty)
-  }
-
-  @Test func `an unreachable device is told as such`() throws {
-    let source = try Scratch()
-    source.write("file", [])
-    let port = try HeldPort()
-    let failure = #expect(throws: TransferFailure.self) {
-      try send([source.at("file")], to: port.number, code: PairingCode(number: 1_234_567))
-    }
-    #expect(failure?.kind == .connectionLost)
-    #expect(failure?.hint != nil)
   }
 }
