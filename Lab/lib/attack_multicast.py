@@ -92,23 +92,26 @@ class Datagrams:
         return int(out) / took
 
 
-def searching(place):
-    """A search on the receiver's device, for longer than the flood lasts."""
+def searching(place, one):
+    """A search on a receiver's device, for longer than the flood lasts."""
+    before = open_ports(one)
     run = place.start(["discover", "--json", "--for", "10m"], within=place.namespaces().enter("receiver"))
-    wait_for("the search", 20, lambda: b":14E9 " in open_ports(run))
+    wait_for("the search", 20, lambda: open_ports(one) > before)
     return run
 
 
 def open_ports(run):
+    """How many sockets of a device have the port of multicast DNS."""
     with open(f"/proc/{run.pid}/net/udp", "rb") as file:
-        return file.read()
+        return file.read().count(b":14E9 ")
 
 
 def cost(place, checks, kind, seconds):
     """The cost of a flood for a receiver and a search: both survive, with constant memory and a
     processor for others."""
     title = f"10,000 packets a second, {kind}"
-    one, search = receiver(place), searching(place)
+    one = receiver(place)
+    search = searching(place, one)
     runs = {"receiver": one, "search": search}
     flood = None
     try:

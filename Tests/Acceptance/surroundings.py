@@ -6,6 +6,7 @@ A check sets `work.within` to one of them.
 import errno
 import os
 import platform
+import shutil
 import sys
 
 import pytest
@@ -70,6 +71,12 @@ def chroot(work):
     script = f"{work.path}/enter"
     small_file(script, ENTER.replace("ROOT", f"{work.path}/root").encode())
     return ["unshare", "--mount", "--propagation", "private", "sh", script]
+
+
+def without_program(name):
+    """Without a program of the system: nothing can be started at its path."""
+    more = [] if os.geteuid() == 0 else ["--map-root-user"]
+    return ["unshare", "--mount", *more, "sh", "-c", 'mount --bind /dev/null "$0" && exec "$@"', shutil.which(name)]
 
 
 PLACES = [

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from devices import PATIENCE
-from needs import needs, own_mounts, own_mounts_of_nobody
+from needs import needs, own_mounts, own_mounts_of_nobody, root
 from outside import IS_ROOT, NOBODY, equal, require, wait_for
 from programs import APP, CLIP, GROUP, OTHER, Place
 
@@ -93,6 +93,9 @@ def test_a_program_that_the_app_starts(work, user):
         os.kill(helper, signal.SIGKILL)
 
 
+# Packets at the broker
+
+
 # Where the secret is
 
 
@@ -164,6 +167,20 @@ def test_a_clips_view(work, user):
         require(os.path.exists(path), f"{path} was not made")
     equal(clip("add('s', account='another')"), SUCCESS, "an item of the clip's, while it sees no file of it")
     equal(clip("os.getuid()"), os.geteuid() if user is None else user, "its user")
+
+
+@needs(root)
+def test_a_clip_without_mounts_of_its_own(work):
+    """clip: it starts, with a note, where it cannot have its own mounts"""
+    home = place(work, None, CLIP)
+    none = 'for what in mnt user; do echo 0 >/proc/sys/user/max_${what}_namespaces; done; exec "$@"'
+    clip = home.run(CLIP, within=["unshare", "--user", "--map-root-user", "bash", "-c", none, "bash"])
+    equal(clip("add('s', account='Robin')"), SUCCESS, "an item")
+    require("credentials" in clip(f"os.listdir('{home.home}')"), "it sees only what is its own")
+    clip.process.stdin.close()
+    clip.process.wait(PATIENCE)
+    errors = clip.process.stderr.read()
+    require(errors.startswith("peer: note: ") and CLIP in errors and home.home in errors, f"the note: {errors}")
 
 
 @each_user_with_mounts

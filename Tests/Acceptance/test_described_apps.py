@@ -5,6 +5,7 @@ import fcntl
 import glob
 import json
 import os
+import shutil
 import subprocess
 
 from computers import computers
@@ -12,6 +13,7 @@ from devices import PATIENCE, end_well
 from interop import interop, paired
 from needs import dconf_and_bus, needs
 from outside import equal, require, wait_for
+from surroundings import without_program
 
 if interop() is None:
     import wire
@@ -174,6 +176,31 @@ def test_settings(work):
               f"wall='file://{new.home}/wall.png'\n", "the settings")
         equal(new.read(".local/share/peer-settings/colours.replaced"), "[org/example]\nsize=uint32 9\n", "the old settings")
         equal(sorted(os.listdir(f"{new.home}/.local/share/peer-settings")), ["colours", "colours.replaced"], "the files")
+
+
+@needs(dconf_and_bus)
+def test_settings_of_a_disk(work):
+    """described apps: settings of dconf in a home on a disk move, none of this computer's; or are named"""
+    old, new = described(work, SETTINGS)
+    here, _ = computers(work, [])
+    shutil.copytree(f"{old.peer_home}/descriptions", f"{here.peer_home}/descriptions")
+    with contextlib.ExitStack() as ends:
+        sessions = [session(work, computer) for computer in (old, here, new)]
+        for bus, _, _ in sessions:
+            ends.callback(bus.wait)
+            ends.callback(bus.terminate)
+        sessions[0][2]("write", "/org/example/size", "uint32 4")
+        sessions[1][2]("write", "/org/example/colours/top", "'blue'")
+        work.environment.update(sessions[2][1])
+        receiver = new.receive("--take-apps")
+        work.environment.update(sessions[1][1])
+        before = sorted(os.walk(old.home))
+        end_well(here.send(receiver.port, receiver.pairing_code, "--everything", "--home", old.home), receiver)
+        equal(sessions[2][2]("dump", "/"), "[org/example]\nsize=uint32 4\n", "the settings")
+        equal(sorted(os.walk(old.home)), before, "the home on the disk")
+        work.within = without_program("dconf")
+        said = here.peer("send", "--everything", "--home", old.home, "--dry-run")
+        require("settings in '.config/dconf/user' do not move: dconf is not installed" in said, f"said: {said}")
 
 
 @needs(interop)

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from apps import Device, send_again, untouched
+from apps import ID, Device, devices, send_again, untouched
 from devices import PATIENCE, Receiver, end_well, random_file, sender
 from disks import KINDS, Disk, needed
 from needs import needs
@@ -31,6 +31,30 @@ def ends(receiver, sending, code):
     codes = receiver.wait(), sending.wait()
     require(codes == (code, code), f"exit codes {codes}, not {code}: {receiver.text()[-300:]} {sending.text()[-300:]}")
     return receiver.error(), sending.error()
+
+
+def test_far_more_than_estimated(work, size=100 * MIB):
+    """an export far above its estimate of 1 B arrives, without total and time left; the author is
+    told"""
+    old, new = devices(work, estimate="1")
+    random_file(old.container("Documents/large"), size)
+    receiver = new.receive()
+    # Slow enough for a rate.
+    sending = old.send(work.slow_link(receiver.port, 64 * MIB).port, receiver.pairing_code)
+    end_well(sending, receiver)
+    same(old, new)
+    for process, phase in ((sending, "sending"), (receiver, "receiving")):
+        beyond = [event for event in process.events("progress") if event["phase"] == phase and event["bytes"] > 1]
+        require(beyond, f"no progress of '{process.name()}' beyond the estimate")
+        for event in beyond:
+            equal((event["totalBytes"], event["secondsLeft"]), (None, None), f"total and time left at '{process.name()}'")
+        require(any(event["bytesPerSecond"] for event in beyond), f"no rate at '{process.name()}'")
+        equal(process.events("progress")[-1]["totalBytes"], process.events("done")[0]["bytes"], "the total in the end")
+    notices = [event["message"] for event in sending.events("notice") if "estimated" in event["message"]]
+    equal(len(notices), 1, "notices about the estimate")
+    require(f"{ID} estimated its export at 1 B, and it has {figures(size)}" in notices[0], notices[0])
+    equal([event for event in receiver.events("notice") if "estimated" in event["message"]], [], "notices at the receiver")
+    work.figure = f"{size / 1e9:.1f} GB in {sending.events('done')[0]['seconds']:.1f} s"
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ pytestmark = needs(interop)
 
 if interop() is None:
     import wire
-    from channel import wait
+    from channel import Aborted, wait
 
 
 def varied(work):
@@ -93,6 +93,24 @@ def test_by_the_command_line(work):
     os.unlink(f"{old}/folder/queue")
     os.utime(f"{old}/folder", ns=(moment, moment))
     run_script("check-trees", "--inside", old, new)
+
+
+def test_an_older_receiver(work):
+    """interop: ABORT 5 alone comes from an older program: the sender's user has to install a
+    current one there"""
+    old, new = work.place()
+    small_file(f"{old}/file")
+    with listening(new) as receiver:
+        def pair(*_):
+            raise Aborted(wire.VERSION)
+
+        receiver.pair = pair
+        program = sender(work, [f"{old}/file"], receiver.port, receiver.code)
+        while program.is_running():
+            receiver.turn(0.05)
+        ended(program, 1)
+        work.figure = program.error()["message"]
+        require("older" in program.text(), program.text()[-300:])
 
 
 def test_a_look_without_a_byte_means_nothing(work):

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from devices import Receiver, end_well, own_port, random_file, small_file
+from devices import PATIENCE, Receiver, end_well, own_port, random_file, small_file
 from interop import close_of, ended, interop, paired, roots, to_data
 from needs import needs
 from outside import equal, require, run_script
@@ -68,6 +68,20 @@ def test_a_broken_stream_is_replaced(work, breaks=3):
     made.session()
     done(made, receiver, old, new)
     require(made.joined >= 2 + breaks, f"{made.joined} streams have joined")
+
+
+@pytest.mark.takes(11)
+def test_a_join_that_does_not_come(work):
+    """interop: a connection without JOIN within 10 s of READY gets CLOSE 16, no other one"""
+    old, new = some(work, 1)
+    receiver = Receiver(work, new)
+    made = to_data(paired(receiver, roots(old)))
+    link = made.open_stream()
+    said = close_of(lambda: link.hear(seconds=PATIENCE))
+    equal(said.code, 16, "the code")
+    require("10 s" in said.message, f"{said.message!r} has not the time")
+    go_on(made)
+    done(made, receiver, old, new)
 
 
 def go_on(made):

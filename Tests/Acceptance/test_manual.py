@@ -1,5 +1,6 @@
 """The manual pages, in the tools that show them."""
 
+import os
 import re
 import subprocess
 
@@ -84,3 +85,17 @@ def test_other_topics(work):
     for words in (["discover"], ["code", "new"], ["help"], []):
         equal(said(work, "help", "--man", *words), said(work, "help", "--man"), f"the page of {words}")
     equal(said(work, "help", "--man", "app", "run"), said(work, "help", "--man", "app"), "the page of 'app run'")
+
+
+@pytest.mark.parametrize("line", ["help send", "code new"])
+def test_a_full_disk(work, line):
+    """a text that cannot be written is an error; a reader that closes early is not"""
+    with open("/dev/full", "wb") as full:
+        run = subprocess.run([work.binary, *line.split()], check=False, stdout=full, stderr=subprocess.PIPE, timeout=PATIENCE)
+    require(run.stderr.startswith(b"peer: error: standard output could not be written\npeer: hint: "), run.stderr)
+    equal(run.returncode, 1, "exit code")
+    reading, writing = os.pipe()
+    os.close(reading)
+    run = subprocess.run([work.binary, *line.split()], check=False, stdout=writing, stderr=subprocess.PIPE, timeout=PATIENCE)
+    os.close(writing)
+    equal((run.returncode, run.stderr), (0, b""), "without a reader")

@@ -8,9 +8,9 @@ import signal
 import time
 
 from computers import computers
-from devices import PATIENCE, end_well, mistyped, own_port, random_file
+from devices import PATIENCE, Process, end_well, mistyped, own_port, random_file
 from needs import needs, root
-from outside import MIB, equal, require, wait_for
+from outside import MIB, NOBODY, equal, require, wait_for
 
 FOLDERS = ("Documents", "Pictures", "Projects")
 APPS = [f"org.example.{name}" for name in ("notes", "drawings")]
@@ -301,6 +301,20 @@ def test_a_move_that_goes_on_late(work):
     equal((new.read("Documents/thesis"), new.read("Project/notes")), ("a week of work",) * 2, "what has arrived")
 
 
+def test_removed_records(work):
+    """moving: both ends are done when the sender's records were removed meanwhile, and the next run needs no code"""
+    old, new = computers(work, [])
+    random_file(f"{old.home}/large", 8 * MIB)
+    receiver = new.receive()
+    link = work.slow_link(receiver.port)
+    sender = old.send(link.port, receiver.pairing_code, "--everything")
+    wait_for("some data", PATIENCE, lambda: link.passed > MIB or not sender.is_running())
+    shutil.rmtree(f"{old.peer_home}/transfers")
+    end_well(sender, receiver)
+    receiver = new.receive(is_inviting=False)
+    end_well(old.send(receiver.port, None, "--everything"), receiver)
+
+
 def test_another_run(work):
     """moving: a run that another one keeps away names that one's process, and goes on when it is gone"""
     old, new = computers(work, [])
@@ -444,6 +458,24 @@ def test_what_stays_behind(work):
     end_well(old.send(receiver.port, receiver.pairing_code, "--everything", "--report", report), receiver)
     with open(report, encoding="utf-8") as file:
         require('crontab -l > "$(mktemp ~/crontab.XXXXXX)"' in file.read(), "the report does not name it")
+
+
+@needs(root)
+def test_what_cannot_be_read(work):
+    """moving: what cannot be read at all has no size in the list, and is said to stay"""
+    old, _ = computers(work, [])
+    for name in ("docker/x", "partly/letter", "partly/locked/x"):
+        old.write(name)
+    for name in (".", "partly", "partly/letter"):
+        os.chown(f"{old.home}/{name}", NOBODY, NOBODY)
+    for name in ("docker", "partly/locked"):
+        os.chmod(f"{old.home}/{name}", 0o700)
+    work.environment["HOME"] = old.home
+    shown = Process(work, ["send", "--everything", "--dry-run"], user=NOBODY)
+    equal(shown.wait(), 0, f"the exit code: {shown.text()[-300:]}")
+    lines = [" ".join(line.split()) for line in shown.output().splitlines()]
+    require("1 docker … it cannot be read, and stays" in lines, f"listed: {lines}")
+    require("2 partly 3 8 B 1 item of it cannot be read, and stays" in lines, f"listed: {lines}")
 
 
 @needs(root)

@@ -5,6 +5,7 @@ import contextlib
 import os
 import signal
 import socket
+import struct
 import threading
 import time
 
@@ -14,7 +15,7 @@ from devices import PATIENCE, Process, Receiver, closed_port, end_well, other_co
 from homes import Homes
 from interop import interop
 from needs import needs, routers
-from outside import MIB, equal, require, run_script, wait_for
+from outside import MIB, equal, mib, require, run_script, wait_for
 
 if interop() is None:
     import relays
@@ -207,6 +208,46 @@ def replay(relay, receiver):
         while plain.recv(1 << 16):
             pass
     caller.over.set()
+
+
+@needs(interop)
+@pytest.mark.parametrize("what", ["places", "answers", "calls", "challenges"])
+def test_a_relay_that_floods(work, what):
+    """a relay that sends one frame without end: a call is answered in its turn, another one ends the registration"""
+    _, new = work.place()
+    token = os.urandom(16)
+    small_file(f"{work.path}/token", token.hex().encode())
+    os.chmod(f"{work.path}/token", 0o600)
+    place = relays.frame(relays.PLACE, struct.pack(">I", relays.place_of(12)))
+    flood = {
+        "places": place, "answers": relays.frame(relays.PONG),
+        "calls": relays.frame(relays.RING, bytes(16) + relays.place(("192.0.2.7", 9))),
+        "challenges": relays.frame(relays.CHALLENGE, b"PEER\1" + bytes(16))}[what] * 2048
+    registered, answered = [], []
+
+    class Calls(dict):
+        def pop(self, call):
+            answered.append(call)
+            raise KeyError(call)
+
+    def register(plain):
+        registered.append(plain)
+        plain.sendall(place)
+        while True:
+            plain.sendall(flood)
+
+    relay = relays.Relay(token)
+    relay.register, relay.calls = register, Calls()
+    work.undone.callback(relay.close)
+    receiver = Receiver(work, new, options=["--via", f"127.0.0.1:{relay.port}", "--via-token-file", f"{work.path}/token"])
+    wait_for("its consequence", PATIENCE, lambda: len(answered) > 50 if what == "calls" else len(registered) > 2)
+    receiver.still_waits()
+    begun = time.monotonic()
+    receiver.signal(signal.SIGINT)
+    equal(receiver.wait(), 130, "the end")
+    lines = len(receiver.events())
+    require(lines <= 5 + 2 * len(registered), f"{lines} lines of {len(registered)} registrations")
+    work.figure = f"{lines} lines, {mib(receiver.peak)}, the end after {time.monotonic() - begun:.2f} s"
 
 
 @needs(interop)

@@ -189,3 +189,30 @@ cd "{work.path}/machines/$host" && HOME=$PWD PEER_HOME=$PWD/peer exec bash -c "$
     for host in ("one", "two"):
         run_script("check-trees", tree, f"{work.path}/machines/{host}/Incoming/tree")
         equal([name for name in os.listdir(f"{work.path}/machines/{host}") if "code" in name], [], "codes that are left")
+
+
+def test_damaged_transfers(work):
+    """resume list --json: the event 'damaged' names each transfer whose record cannot be used, and so
+    does a sender"""
+    folder = f"{work.home(None)}/peer/transfers/{'0' * 32}-send"
+    os.makedirs(folder, 0o700)
+    os.chmod(f"{work.home(None)}/peer", 0o700)
+    small_file(f"{folder}/state", b"no state")
+    run = Process(work, ["resume", "list", "--json"])
+    equal(run.wait(), 0, "exit code")
+    equal([event["id"] for event in run.events("damaged")], ["0" * 32], "what is damaged")
+    small_file(f"{work.path}/file")
+    sending = Process(work, ["send", f"{work.path}/file", "--to", "127.0.0.1:1", "--json"])
+    equal(sending.wait(), 5, "exit code of a sender")
+    said = [event["message"] for event in sending.events("notice")]
+    require(any("is damaged; 'peer forget 00000000' removes it" in one for one in said), f"the sender says {said}")
+
+
+def test_few_open_files(work):
+    """a transfer does not begin with fewer than 64 open files allowed, and the limit is named"""
+    small_file(f"{work.path}/file")
+    for arguments in (["receive", f"{work.path}/in"], ["send", f"{work.path}/file", "--to", "127.0.0.1:1"]):
+        done = subprocess.run(
+            ["bash", "-c", "ulimit -n 63; exec \"$@\"", "-", work.binary, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+            timeout=PATIENCE, check=False, env={**os.environ, "HOME": work.home(None), "PEER_HOME": work.home(None) + "/peer"})
+        equal((done.returncode, done.stderr.count(b"only 63 files open")), (1, 1), f"what {arguments[0]} says: {done.stderr}")

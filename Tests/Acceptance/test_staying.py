@@ -234,6 +234,45 @@ def test_a_service_that_starts_again(work):
     equal(sending.wait(), 0, f"exit code of the sender: {sending.text()[-300:]}")
 
 
+@pytest.mark.takes(5)
+def test_a_folder_for_each_device(work):
+    """--into: what each device sends arrives in a folder of the name that it has here, and stays in
+    the folder where it began"""
+    old, new = work.place()
+    into = ["--remember", "--into", "{device}/all"]
+    receiver = Standing(work, new, into)
+    small_file(f"{old}/Documents")
+    random_file(f"{old}/big", 8 * MIB)
+
+    def send(name, code=None, options=("--remember",), home=None):
+        return Process(
+            work, ["send", f"{old}/{name}", "--to", f"127.0.0.1:{receiver.port}", *options, "--code-file", "-", "--json"],
+            "" if code is None else code + "\n", home=home)
+
+    def folders(name):
+        return sorted(folder for folder in os.listdir(new) if os.path.exists(f"{new}/{folder}/all/{name}"))
+
+    equal(send("Documents", receiver.shown(1)).wait(), 0, "exit code of a device that is not known yet")
+    listed = Process(work, ["device", "list", "--json"])
+    listed.wait()
+    known = next(device["id"] for device in listed.events("device") if device["role"] == "receiver")
+    equal(folders("Documents"), [known[:12]], "its folder")
+    equal(send("Documents", receiver.shown(2), (), f"{work.path}/other").wait(), 0, "exit code of a stranger with the same name")
+    equal(len(folders("Documents")), 2, "folders after the stranger")
+    equal(Process(work, ["device", "name", known[:12], "old/laptop"]).wait(), 0, "exit code of device name")
+    slow = send("big", options=("--remember", "--limit", "2M"))
+    wait_for("some of it", PATIENCE, lambda: any(event["bytes"] > 0 for event in receiver.events("progress")[-1:]
+                                                 if event["totalBytes"] > 8_000_000))
+    receiver.signal(signal.SIGKILL)
+    receiver.wait()
+    equal(Process(work, ["device", "name", known[:12], "another"]).wait(), 0, "exit code of device name")
+    receiver = Standing(work, new, into, receiver.port, is_inviting=False)
+    equal(slow.wait(), 0, f"exit code of the known device: {slow.text()[-300:]}")
+    equal(folders("big"), ["old_laptop"], "the folder where it began")
+    require(all(os.stat(f"{new}/{folder}").st_mode & 0o7777 == 0o755 for folder in os.listdir(new)), "modes of the folders")
+    receiver.stop()
+
+
 @pytest.mark.takes(4)
 def test_known_devices(work):
     """--remember: the second transfer needs no code, also of a receiver that was started again; a

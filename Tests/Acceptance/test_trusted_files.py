@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 
+import pytest
 
 from computers import computers
 from devices import PATIENCE
@@ -13,6 +14,14 @@ from outside import NOBODY, ROOT, equal, require
 
 PLANTED = "[Application]\nId=org.example.planted\nName=Planted\n[Data]\nrc=home/.bashrc\n"
 NAME = "org.example.planted.app"
+
+
+def new_computer(work):
+    """A computer whose home has data that the planted description names."""
+    work.environment["PEER_SYSTEM"] = ""
+    new = computers(work, [])[1]
+    new.write(".bashrc")
+    return new
 
 
 def laid(folder, mode=0o755, name=NAME, text=PLANTED):
@@ -46,6 +55,28 @@ def test_a_planted_description(work):
     equal(new.read(".bashrc"), None, "what arrived")
     said = " ".join(event["message"] for event in receiver.events("notice"))
     require(f"the descriptions in '{folder}' are not used" in said, f"said: {said}")
+
+
+def behind_a_link(path):
+    os.rename(path, f"{path}.target")
+    os.symlink(f"{path}.target", path)
+
+
+def as_a_pipe(path):
+    os.remove(path)
+    os.mkfifo(path)
+
+
+@needs(root)
+@pytest.mark.parametrize("change, reason", [(behind_a_link, "is a link"), (as_a_pipe, "is not a regular file")], ids=["behind a link", "a pipe"])
+def test_files_that_others_change(work, change, reason):
+    """descriptions: one that is no file, or to which a link leads, is named and not used, and holds nothing up"""
+    new = new_computer(work)
+    change(laid(f"{new.peer_home}/descriptions"))
+    process = new.start("app", "list", "--all")
+    process.wait()
+    require("Planted" not in process.output(), f"it is used: {process.text()}")
+    require(reason in process.errors(), f"said: {process.text()}")
 
 
 def served(work, program):
