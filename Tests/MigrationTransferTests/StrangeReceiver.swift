@@ -141,9 +141,4 @@ struct StrangeStream: ~Copyable {
   mutating func acknowledge(_ written: UInt64) throws {
     try connection.writeAll(StreamMessage.ack(Acknowledgement(written: written)).frame(), until: soon())
   }
-
-  /// Acknowledges everything up to END.
-  mutating func takeAll() throws {
-    while case .data(let data) = try next() { try acknowledge(data.sequence + 1) }
-  }
 }
