@@ -3,7 +3,7 @@
 import os
 import plistlib
 import random
-
+import signal
 
 from devices import Process
 from outside import equal, require
@@ -92,4 +92,21 @@ def test_an_interrupted_import_is_undone(work):
     [cleared] = device.run("status", APP, "--clear", "--json").events("appStatus")
     equal((cleared["lastImport"], cleared["cleared"]), ("failed", True), "the cleared status")
     equal(device.state()["lastImport"], "none", "the status afterwards")
+    device.close()
+
+
+def test_an_apps_surroundings(work):
+    """an app gets its arguments as they are, its signals as usual and no PEER_HOME, and peer exits with its code"""
+    device = Device(work, (
+        'cd "$HOME/Documents"; grep SigIgn /proc/self/status > signals; echo "${PEER_HOME-none}" > home\n'
+        'for word; do echo "$word" >> words; done; exit 42\n'))
+    words = ["--help", "--", "a b", "", "--json", "ä"]
+    device.run("run", APP, *words, code=42)
+    found = {}
+    for name in ("words", "home", "signals"):
+        with open(f"{device.container}/Documents/{name}", encoding="utf-8") as file:
+            found[name] = file.read()
+    equal(found["words"], "".join(word + "\n" for word in words), "the app's words")
+    equal(found["home"], "none\n", "PEER_HOME")
+    equal(int(found["signals"].split()[1], 16) >> (signal.SIGPIPE - 1) & 1, 0, "whether SIGPIPE is ignored")
     device.close()

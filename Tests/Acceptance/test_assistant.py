@@ -2,8 +2,11 @@
 
 import fcntl
 import os
+import re
 import shutil
 import signal
+import socket
+import subprocess
 
 import pytest
 
@@ -172,3 +175,37 @@ def test_moving_in_two_browsers(work):
         person.browser.close()
     for process in (first, last):
         equal(process.wait(PATIENCE), 0, "the end after the page is closed")
+
+
+# It says with which word it was started, and starts as long as the assistant runs.
+BROWSER = '#!/bin/sh\necho "$1" >"$OPENED.part"\nmv "$OPENED.part" "$OPENED"\ntail --pid=$PPID -f /dev/null\n'
+
+
+@pytest.mark.takes(4)
+def test_the_ticket_stays_in_its_file(work):
+    """assistant: neither the words of the browser nor a log have the address and the ticket, but a file that only its user reads; it is gone once the ticket is used"""
+    home, opened, program = work.folder(None), f"{work.path}/opened", install(work)
+    os.mkdir(f"{home}/bin")
+    with open(f"{home}/bin/xdg-open", "w", encoding="ascii") as file:
+        file.write(BROWSER)
+    os.chmod(f"{home}/bin/xdg-open", 0o755)
+    process = subprocess.Popen(
+        [program, "assistant"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        env={**os.environ, "HOME": home, "PEER_HOME": f"{home}/peer", "XDG_RUNTIME_DIR": "", "OPENED": opened,
+             "PATH": f"{home}/bin:{os.environ['PATH']}"})
+    work.undone.callback(process.kill)
+    with process.stdout:
+        path = process.stdout.readline().decode().strip().split(": ")[1]
+    wait_for("the browser's start", PATIENCE, lambda: os.path.exists(opened))
+    with open(opened, encoding="utf-8") as file:
+        equal(file.read().strip(), path, "what the browser is started with, and what a log has,")
+    equal([os.stat(name).st_mode & 0o777 for name in (path, os.path.dirname(path))], [0o600, 0o700], "the modes")
+    with open(path, encoding="utf-8") as file:
+        port, ticket = re.search(r"http://127\.0\.0\.1:(\d+)/#([0-9a-f]{32})", file.read()).groups()
+    with socket.create_connection(("127.0.0.1", int(port)), PATIENCE) as page:
+        page.sendall((f"POST /exchange HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\n"
+                      f"X-Peer-Ticket: {ticket}\r\nContent-Length: 0\r\n\r\n").encode())
+        equal(int(page.recv(4096).split()[1]), 200, "the answer to the ticket")
+    wait_for("the file's end", PATIENCE, lambda: not os.path.exists(os.path.dirname(path)))
+    process.terminate()
+    process.wait(PATIENCE)

@@ -10,6 +10,7 @@ import pytest
 
 from apps import ID, Device, make_bundle, said
 from devices import PATIENCE, Process
+from needs import landlock, needs
 from outside import equal, require, wait_for
 
 
@@ -206,3 +207,25 @@ def test_an_interrupted_migration(work, files, line):
     equal(run.wait(), 130, f"the exit code; said: {run.text()[-600:]}")
     equal(data(author), before, "the source")
     nothing_left(author)
+
+
+def test_an_app_that_runs(work):
+    """app check and migrate: an app that runs is refused"""
+    author = Author(work)
+    running = author.device.start("app", "run", ID, "stay")
+    wait_for("the app", PATIENCE, lambda: "running" in author.device.peer("app", "list"))
+    require("is running" in author.check(code=4).error()["message"], "it is not said that the app runs")
+    require("is running" in author.migrate(code=4).error()["message"], "it is not said that the app runs")
+    running.end()
+    equal(os.listdir(author.temporary), [], "temporary files")
+
+
+@needs(landlock)
+def test_without_confinement(work):
+    """app check: an extension is confined, except with --no-confine"""
+    author = Author(work, export="look")
+    refused = [line for line in said(author.check()) if line.startswith("read outside")]
+    equal(refused, ["read outside: refused"], "a confined extension")
+    check = author.check("--no-confine")
+    equal([line for line in said(check) if line.startswith("read outside")], ["read outside: DONE"], "another")
+    require(any("not confined" in event["message"] for event in check.events("notice")), f"noted: {check.text()[-300:]}")

@@ -46,3 +46,10 @@ def test_an_importers_values_arrive(work):
            if defaults(new.container(f".config/{name}")).get("standard") == "of the extension"]
     equal(len(own), 1, "property lists with the extension's own defaults")
     work.figure = own[0]
+
+
+def test_a_tester_refuses_to_work_in_an_app(work):
+    """app: a tester in a program that is not a test reports that"""
+    old, _ = devices(work)
+    told = old.run("tester")
+    require("neither XCTest nor Testing" in told, f"it says {told!r}")

@@ -1,6 +1,8 @@
 """Devices that find each other on a network: `peer discover`, and answers to it, by multicast
 DNS."""
 
+import os
+import signal
 import time
 
 import pytest
@@ -57,3 +59,15 @@ def test_beside_avahi(work):
     end_well(run)
     equal([event["label"] for event in run.events()], ["new-laptop"], "found are")
     require(any(line[7:9] == ["10.99.0.2", "47470"] for line in seen), f"avahi-browse saw {seen}")
+
+
+@needs(networks)
+@pytest.mark.takes(4)
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["Ctrl-C", "SIGTERM"])
+def test_an_interrupted_search(work, number, code):
+    """a search ends at once when it is interrupted"""
+    run = Network(work, "one")["one"].start("discover", "--for", "1h")
+    # Its threads begin when it can be interrupted.
+    wait_for("the search", PATIENCE, lambda: len(os.listdir(f"/proc/{run.pid}/task")) > 1)
+    run.signal(number)
+    equal(run.wait(), code, "the exit code is")

@@ -99,3 +99,27 @@ def test_a_full_disk(work, line):
     run = subprocess.run([work.binary, *line.split()], check=False, stdout=writing, stderr=subprocess.PIPE, timeout=PATIENCE)
     os.close(writing)
     equal((run.returncode, run.stderr), (0, b""), "without a reader")
+
+
+def test_what_an_error_report_needs(work):
+    """--version --verbose tells versions, kernel, file systems and features, and nothing about the user"""
+    folder, home = work.place()[0], work.home(None)
+    os.makedirs(home, exist_ok=True)
+    environment = {**os.environ, "HOME": home, "PEER_HOME": f"{folder}/not-made/yet", "USER": "somebody-private"}
+    run = subprocess.run([work.binary, "--version", "--verbose"], check=True, capture_output=True, timeout=PATIENCE, env=environment)
+    text = run.stdout.decode()
+    first, *lines = text.splitlines()
+    equal(first, said(work, "--version").strip(), "the first line")
+    found = dict(re.split(": +", line, maxsplit=1) for line in lines)
+    system = os.uname()
+    equal(found["kernel"], f"Linux {system.release}", "the kernel")
+    require(found["processors"].endswith(f", {system.machine}"), found["processors"])
+    for name, path in (("home", home), ("PEER_HOME", folder)):
+        kind = subprocess.run(["findmnt", "-n", "-o", "FSTYPE", "-T", path], check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
+        # Where several are mounted one over the other, the last one counts.
+        equal(found[name], kind.split()[-1], f"the file system of {name}")
+    require(re.match(r"3\.\d+\.\d+", found["OpenSSL"]), found["OpenSSL"])
+    missing = {"protocol", "zstd", "system", "Landlock", "seccomp", "metadata"} - found.keys()
+    equal(missing, set(), "what is missing")
+    for private in (home, folder, "somebody-private", system.nodename):
+        require(not re.search(rf"\b{re.escape(private)}\b", text), f"{private} is in {text}")

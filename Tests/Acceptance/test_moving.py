@@ -522,3 +522,49 @@ def test_a_program_answers(work):
     equal([[part["classes"] for part in question["parts"]] for question in consent], [[["files"], ["apps"]]] * 3, "the parts")
     equal(["mistake" in question for question in consent], [False, True, True], "the mistakes")
     equal((new.read("Documents/a"), new.read("Pictures/b"), new.read(".secretly")), ("content\n", None, None), "what arrived")
+
+
+def test_two_homes(work):
+    """moving: two homes of one computer are two sources: neither replaces the files of the other"""
+    old, new = computers(work, [])
+    other = f"{work.folder(work.memory)}/anna"
+    for home, who in ((old.home, "mine"), (other, "hers")):
+        os.makedirs(f"{home}/Documents")
+        for name in ("letter", who):
+            with open(f"{home}/Documents/{name}", "w", encoding="utf-8") as file:
+                file.write(f"{who}: {name}")
+    os.utime(f"{other}/Documents/letter", (10**9, 10**9))
+    receiver = new.receive()
+    end_well(old.send(receiver.port, receiver.pairing_code, "--everything"), receiver)
+    receiver = new.receive()
+    end_well(old.send(receiver.port, None, "--everything", "--home", other), receiver)
+    found = {name: new.read(f"Documents/{name}") for name in ("letter", "letter (2)", "mine", "hers")}
+    equal(found, {"letter": "mine: letter", "letter (2)": "hers: letter", "mine": "mine: mine", "hers": "hers: hers"}, "both")
+    # The last pass of each replaces its own.
+    old.write("Documents/letter", "mine, later")
+    receiver = new.receive()
+    end_well(old.send(receiver.port, None, "--everything"), receiver)
+    with open(f"{other}/Documents/letter", "w", encoding="utf-8") as file:
+        file.write("hers, later")
+    receiver = new.receive()
+    end_well(old.send(receiver.port, None, "--everything", "--home", other), receiver)
+    equal([new.read(f"Documents/{name}") for name in ("letter", "letter (2)", "letter (3)")],
+          ["mine, later", "hers, later", None], "the last passes")
+
+
+def test_a_running_app_with_an_extension(work):
+    """moving: with --wait, an app with an extension that is in use is named, comes last, and follows once it is closed"""
+    app = APPS[0]
+    old, new = computers(work, [app])
+    old.write("Documents/letter", "letter")
+    running = old.start("app", "run", app, "stay")
+    wait_for("the app", PATIENCE, lambda: "here" in running.text())
+    receiver = new.receive("--take-apps")
+    sender = old.send(receiver.port, receiver.pairing_code, "--everything", "--wait")
+    said = f"{app} is in use by process {running.pid}: close it"
+    wait_for("a word about the app", PATIENCE, lambda: any(said in event["message"] for event in sender.events("notice")) or not sender.is_running())
+    equal([part["part"] for part in sender.events("plan")[0]["parts"]], ["Documents", app], "the plan")
+    equal((new.read("Documents/letter"), new.has(app)), ("letter", None), "what arrived before")
+    running.end()
+    end_well(sender, receiver)
+    equal(new.has(app), app, "the app's document")
