@@ -188,6 +188,21 @@ private final class Interruption {
     _ = try interruption.resume()
   }
 
+  @Test(arguments: ["", "/tree", "/journal", "/tree/source", "/tree/source/large"])
+  func `no link that was put into staging between two runs is followed`(place: String) throws {
+    let interruption = try Interruption(stagedFrames: 5, syncedAfter: 0)
+    let scratch = interruption.scratch
+    let tree = try interruption.stage().tree
+    let path = tree.dropLast("/tree".count) + place
+    scratch.move(String(path), to: "outside/moved")
+    scratch.makeLink(String(path), to: scratch.path("outside/moved"))
+    let before = scratch.snapshot("outside")
+    // Where it does not fail, everything arrives.
+    let outcome = try? interruption.resume()
+    #expect(outcome != nil || !scratch.exists("destination/source"))
+    #expect(scratch.snapshot("outside").differences(from: before) == [])
+  }
+
   @Test(arguments: [["tree"], ["journal"], ["tree", "journal"]])
   func `a staging directory that was only partly durable when the power was lost starts afresh`(
     missing: [String]
