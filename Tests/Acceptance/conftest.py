@@ -12,6 +12,7 @@ import pytest
 
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..", place) for place in ("Scripts/lib", "Lab/lib")]
 
+import events  # noqa: E402
 from devices import Work  # noqa: E402
 from disks import own_mounts  # noqa: E402
 import promises
@@ -23,8 +24,7 @@ PROGRAMS = ("peer", "TestApp", "TestAppExtension", "carry")
 
 
 def pytest_addoption(parser):
-    parser.addoption("--big-random", action="store_true", help="also sends 5 GiB of random bytes")
-    parser.addoption("--long", action="store_true", help="appends 100,000 files one by one, and not 5,000, and tries more on each file system")
+    parser.addoption("--long", action="store_true", help="tries more on each file system, and every attack on every frame")
     parser.addoption("--promises", action="store_true", help="only the checks of promises.py")
     parser.addoption("--require", action="store_true", help="takes a check that is skipped for one that failed")
 
@@ -125,6 +125,9 @@ def pytest_runtest_makereport(item, call):
     if report.when == "call" and work and work.row:
         item.user_properties.append(("row", [*work.row, "FAILED"] if report.failed else work.row))
         report.user_properties = list(item.user_properties)
+    if report.when == "call" and work and report.passed:
+        if wrong := next(filter(None, map(events.mistake_of, work.processes)), None):
+            report.outcome, report.longrepr = "failed", wrong
     if report.failed and work and report.when == "call":
         for process in work.processes:
             state = "still ran" if process.is_running() else f"ended with {process.code}"

@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+import events
 from devices import PATIENCE
 from outside import IS_ROOT, NOBODY, equal, require
 from programs import APP, CLIP, OTHER, Place
@@ -27,11 +28,13 @@ class Device(Place):
             self.install(identifier)
 
     def events(self, *arguments, code=0):
-        """The output of a command with --json."""
+        """The output of a command with --json. The check fails if an event does not follow the schema."""
         with self.start(*arguments, "--json") as process:
             output, errors = process.communicate(timeout=PATIENCE)
         equal(process.returncode, code, f"{arguments}: exit code ({errors[-200:]})")
-        return [json.loads(line) for line in output.splitlines()]
+        found = [json.loads(line) for line in output.splitlines()]
+        equal([wrong for wrong in map(events.mistake, found) if wrong], [], "mistakes in events")
+        return found
 
     def listed(self, *arguments):
         """The owner, class, label and problem of each credential."""
