@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 
-
 from computers import computers
 from devices import PATIENCE, own_port, random_file
 from interop import interop, paired
@@ -118,6 +117,30 @@ def test_names(work):
     [part] = question["parts"]
     equal((part["name"], part["part"], part["classes"]), ("The Editor", "Pictures of the wedding", ["apps"]), "the part")
     equal(part["places"], [{"class": "apps", "paths": [{"path": ".config/editor"}]}], "its places")
+
+
+def test_a_late_answer(work):
+    """arriving: a question is withdrawn when its sender leaves, and a later answer to it is none to the next question"""
+    old, new = computers(work, [])
+    old.write("notes")
+    old.write(".profile", "run")
+    receiver = new.start("receive", new.home, "--ask", "--listen", "127.0.0.1:0", "--json", text=None)
+    port = wait_for("a port", PATIENCE, lambda: receiver.events("listening"))[0]["port"]
+
+    def question(number):
+        code = wait_for("a code", PATIENCE, lambda: receiver.events("code")[number - 1:])[0]["code"]
+        sender = old.send(port, code, f"{old.home}/notes", f"{old.home}/.profile")
+        wait_for(f"question {number}", PATIENCE, lambda: len(asked(receiver)) == number or sender.poll())
+        equal([one["number"] for one in asked(receiver)], [*range(1, number + 1)], f"the questions: {sender.text()[-300:]}")
+        return sender
+
+    question(1).signal(signal.SIGKILL)
+    sender = question(2)
+    receiver.say("#1 all")
+    receiver.say("#2 files")
+    equal((sender.wait(), receiver.wait()), (8, 8), f"the exit codes: {sender.text()[-300:]}")
+    equal([event["number"] for event in receiver.events("withdrawn")], [1], "the withdrawn questions")
+    equal(sorted(os.listdir(new.home)), ["notes"], "what arrived")
 
 
 def test_answers_are_kept(work):
