@@ -85,6 +85,23 @@ import Testing
     #expect(scratch.snapshot("destination/\(Self.name)").differences(from: before) == [])
   }
 
+  @Test(arguments: ["", "/tree", "/journal", "/tree/photos", "/tree/photos/new"])
+  func `a link in the place of an earlier run's staging directory, or of a part of it, leads nowhere`(
+    _ part: String
+  ) throws {
+    let (_, export) = try arrive()
+    let place = "destination/\(Self.name)\(part)"
+    scratch.move(place, to: "moved")
+    let isFile = part.hasSuffix("journal") || part.hasSuffix("new")
+    scratch.makeLink(place, to: scratch.path("destination/thesis" + (isFile ? "/chapter" : "")))
+    if let again = try? recover(export) {
+      _ = try? again.complete(export.result.finish) { _ in }
+      _ = try? FolderImporter(scratch).importItems(of: again) { _ in }
+    }
+    #expect(isUntouched("thesis"))
+    #expect(!scratch.exists("destination/photos/new") || scratch.read("destination/photos/new") == pattern(200))
+  }
+
   @Test func `a new folder gets its metadata wherever its name leads, and success is not claimed`() throws {
     let (arrival, export) = try arrive()
     try arrival.staging.complete(export.result.finish) { _ in }

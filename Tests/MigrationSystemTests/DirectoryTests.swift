@@ -63,6 +63,16 @@ import Testing
     #expect(failure { () throws(SystemError) in _ = try scratch.directory.status("new") } == ENOENT)
   }
 
+  @Test func `opening a name follows no link`() throws {
+    let scratch = try Scratch()
+    scratch.write("file", "secret")
+    try scratch.directory.makeDirectory("directory")
+    try scratch.directory.makeSymbolicLink("to file", target: "file")
+    try scratch.directory.makeSymbolicLink("to directory", target: "directory")
+    #expect(failure { () throws(SystemError) in _ = try scratch.directory.openChild("to file") } == ELOOP)
+    #expect(failure { () throws(SystemError) in _ = try scratch.directory.openChildDirectory("to directory") } != nil)
+  }
+
   @Test(arguments: ["fifo", "socket", "directory"])
   func `what is no regular file is refused under its name, and no opening waits for it`(name: String) throws {
     let scratch = try Scratch()
