@@ -95,6 +95,34 @@ def test_by_the_command_line(work):
     run_script("check-trees", "--inside", old, new)
 
 
+@pytest.mark.parametrize("more, count", [
+    pytest.param({"wait": 0, "place": 0}, None, id="a moment"), pytest.param({"wait": 1, "place": 1}, None, id="a place in a line"),
+    pytest.param({"wait": 1, "place": 3}, 1, id="a place in a line, and --no-wait"),
+    pytest.param({"wait": 9, "place": 0}, None, id="an unknown wait"), pytest.param({}, None, id="an older program"),
+    pytest.param({"wait": 2, "place": 0}, 1, id="never in this run")])
+def test_how_long_a_receiver_is_busy(work, more, count):
+    """interop: ABORT 4 says whether the program tries again"""
+    old, new = work.place()
+    small_file(f"{old}/file")
+    with listening(new) as receiver:
+        pair = receiver.pair
+
+        def busy(link, *others):
+            if len(receiver.aborts) < 2:
+                raise Aborted(wire.BUSY, **more)
+            pair(link, *others)
+
+        receiver.pair = busy
+        options = ["--no-wait"] if more.get("wait") == 1 and count else []
+        program = sender(work, [f"{old}/file", *options], receiver.port, receiver.code)
+        while program.is_running():
+            receiver.turn(0.05)
+        ended(program, 10 if count else 0)
+        places = [event["place"] for event in program.events("queued")]
+        equal(places, [1] if more.get("wait") == 1 and not count else [], "places in the line")
+        equal(len(receiver.aborts), count or 2, "ABORTs")
+
+
 def test_an_older_receiver(work):
     """interop: ABORT 5 alone comes from an older program: the sender's user has to install a
     current one there"""
