@@ -123,9 +123,8 @@ def test_how_long_a_receiver_is_busy(work, more, count):
         equal(len(receiver.aborts), count or 2, "ABORTs")
 
 
-def test_an_older_receiver(work):
-    """interop: ABORT 5 alone comes from an older program: the sender's user has to install a
-    current one there"""
+def test_another_version_of_the_receiver(work):
+    """interop: ABORT 5 alone: the sender's user has to install the current program on both devices"""
     old, new = work.place()
     small_file(f"{old}/file")
     with listening(new) as receiver:
@@ -138,7 +137,7 @@ def test_an_older_receiver(work):
             receiver.turn(0.05)
         ended(program, 1)
         work.figure = program.error()["message"]
-        require("older" in program.text(), program.text()[-300:])
+        require("Install the current peer on both" in program.text(), program.text()[-300:])
 
 
 def test_a_look_without_a_byte_means_nothing(work):
