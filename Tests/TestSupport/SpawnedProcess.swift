@@ -28,8 +28,7 @@ package final class SpawnedProcess: Sendable {
       posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDWR, 0)
     }
     let copy = { (texts: [String]) in texts.map { (text: String) in strdup(text) } + [nil] }
-    let counts = getenv("LLVM_PROFILE_FILE").map { ["LLVM_PROFILE_FILE=" + String(cString: $0)] } ?? []
-    let (arguments, variables) = (copy(words), copy(environment + counts))
+    let (arguments, variables) = (copy(words), copy(environment))
     defer { for text in arguments + variables { free(text) } }
     var process: pid_t = 0
     let error = posix_spawn(&process, program, &actions, nil, arguments, variables)

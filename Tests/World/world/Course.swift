@@ -10,7 +10,7 @@ struct Course {
   private enum Kind {
     /// Processes die, machines lose their power, connections are cut, disks fail, users do more at once.
     case mixed
-    /// Other processes do what disturbs nobody: no run may fail.
+    /// Other processes do what disturbs no run: none may fail.
     case beside
     /// What is there gets other names; the import is killed meanwhile, and the transfer forgotten.
     case aside

@@ -61,7 +61,8 @@ enum Ends {
     options.keepsPairings = remembers
     if remembers { options.knownDevices = .migrating(isKept: true) }
     let importer = try FolderImporter(
-      into: Array(destination.utf8), preserving: Preserved(), atMost: nil, existing: existing ?? (remembers ? .merge : nil))
+      into: Array(destination.utf8), preserving: Preserved(), atMost: nil,
+      existing: existing ?? (remembers ? .merge : nil))
     let result = try PeerReceiver.receive(
       options, into: importer, memory: TransferStore(home: Array(home.utf8)), isAnnounced: false
     ) {

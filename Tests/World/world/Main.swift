@@ -30,7 +30,8 @@ import MigrationSystem
     world_settle(CommandLine.unsafeArgv)
     SignalSource.ignoreBrokenPipe()
     Ends.warmUp()
-    exit(Campaign(seeds: first..<first + seeds, isCalm: isCalm, traces: traces, rounds: rounds, jobs: jobs).run() ? 0 : 1)
+    exit(
+      Campaign(seeds: first..<first + seeds, isCalm: isCalm, traces: traces, rounds: rounds, jobs: jobs).run() ? 0 : 1)
   }
 
   private static func usage() -> Never {
