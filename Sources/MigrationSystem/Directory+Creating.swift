@@ -208,12 +208,14 @@ extension Directory {
       var parent = path
       while parent.last == UInt8(ascii: "/") { parent.removeLast() }
       while let last = parent.last, last != UInt8(ascii: "/") { parent.removeLast() }
-      if parent.count > 1 { _ = try openOrMake(parent, mode: mode) }
+      let above = parent.isEmpty ? try open([UInt8(ascii: ".")]) : try openOrMake(parent, mode: mode)
       do {
         try make(path, mode: mode)
       } catch  where error.isAlreadyExisting {
         // Another process has just created it.
       }
+      // What is in it is on the disk only with its name. Some folders cannot be synced.
+      try? above.synchronize()
       return try open(path)
     }
   }

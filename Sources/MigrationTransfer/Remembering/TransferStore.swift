@@ -278,6 +278,8 @@ package final class TransferStore: Sendable {
     let home = try Directory.openOrMake(home, mode: 0o700)
     do {
       try home.makeDirectory(folder, mode: 0o700)
+      // What is in it is on the disk only with its name.
+      try home.synchronize()
     } catch  where error.isAlreadyExisting {
       // The usual case.
     }
