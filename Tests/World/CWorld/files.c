@@ -340,7 +340,12 @@ CHANGING(
     return code; \
   }
 
-NAMING(mkdirat, (int at, const char *path, mode_t mode), (at, path, mode), true, log_entry(at, path, false))
+static void log_folder(int at, const char *path) {
+  log_entry(at, path, false);
+  if (world->folders_to_alarm > 0 && --world->folders_to_alarm == 0) world->has_alarm = true;
+}
+
+NAMING(mkdirat, (int at, const char *path, mode_t mode), (at, path, mode), true, log_folder(at, path))
 NAMING(unlinkat, (int at, const char *path, int flags), (at, path, flags), true, log_entry(at, path, false))
 NAMING(symlinkat, (const char *target, int at, const char *path), (target, at, path), true, log_entry(at, path, false))
 NAMING(

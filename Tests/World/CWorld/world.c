@@ -109,6 +109,13 @@ static int next_strand(void) {
       uint64_t own = moment_of(one);
       if (own < moment) moment = own;
     }
+    if (count > 1 && world->favoured > 0 && draw() % 8 != 0) {
+      int own = 0;
+      for (int i = 0; i < count; i++) {
+        if (world->strands[candidates[i]].process == world->favoured) candidates[own++] = candidates[i];
+      }
+      if (own > 0) count = own;
+    }
     if (count > 0) return candidates[draw() % (uint64_t)count];
     uint64_t end = world->strands[director].until;
     if (moment == NEVER && end == NEVER) {
@@ -369,6 +376,7 @@ static void bury(int number, bool is_silent) {
   kill(process->id, SIGKILL);
   waitpid(process->id, NULL, 0);
   process->is_alive = false;
+  if (world->favoured == number) world->favoured = 0;
   for (int i = director + 1; i < world->count; i++) {
     if (world->strands[i].process == number) world->strands[i].state = over;
   }
@@ -394,6 +402,10 @@ void world_slow(uint64_t network, uint64_t sync) {
   world->network = network;
   world->sync = sync;
 }
+
+void world_favour(int process) { world->favoured = process; }
+
+void world_alarm_at_folder(uint64_t count) { world->folders_to_alarm = count; }
 
 int world_left(int process) { return world->processes[process].left; }
 

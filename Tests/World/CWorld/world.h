@@ -116,6 +116,8 @@ struct world {
   /// Where the disk is full; 0 for a large one.
   uint64_t end_of_disk;
   ino_t shut;
+  int favoured;
+  uint64_t folders_to_alarm;
   uint64_t events[most_objects];
   uint64_t timers[most_objects];
   bool events_used[most_objects], timers_used[most_objects];

@@ -10,7 +10,7 @@ struct Course {
   private enum Kind {
     /// Processes die, machines lose their power, connections are cut, disks fail, users do more at once.
     case mixed
-    /// Other processes do what disturbs no run: none may fail.
+    /// Other processes do what disturbs no transfer: no run may fail.
     case beside
     /// What is there gets other names; the import is killed meanwhile, and the transfer forgotten.
     case aside
@@ -200,6 +200,10 @@ struct Course {
   private var pause: UInt64 {
     if isLosing { return 1 + world_draw(200) }
     if faults <= 0 { return 0 }
+    if kind == .beside, world_draw(2) == 0 {
+      world_alarm_at_folder(1 + world_draw(12))
+      return 0
+    }
     return kind == .aside ? 1 + world_draw(20) : 1 + world_draw(UInt64(1) << (3 + world_draw(11)))
   }
 
@@ -233,6 +237,7 @@ struct Course {
       case .forgetElsewhere: try Ends.forget(Ends.otherHome)
       }
     }
+    if other != .again { world_favour(process) }
     users[index].others[process] = other
     users[index].processes.insert(process)
     tally.secondProcesses += 1

@@ -98,6 +98,12 @@ int world_left(int process);
 /// Ends a process at once. If its machine ends with it, its connections fall silent; else they end.
 void world_kill(int process, bool with_machine);
 
+/// Until it ends, this process goes on more often than others.
+void world_favour(int process);
+
+/// So many made folders from here on there is an alarm.
+void world_alarm_at_folder(uint64_t count);
+
 /// What has happened to a file.
 enum world_change {
   /// It has these bytes from `a` on.
