@@ -125,12 +125,12 @@ struct Course {
       users[0].disk.look()
       faults = 1000
     case .full:
-      world_slow(50_000_000, 2 * Self.second)
+      world_slow(Self.second, 2 * Self.second)
       room = UInt64(sources[0].tree.items.values.reduce(0) { $0 + ($1.content.count + 8191) / 4096 * 4096 }) + 65536
       world_narrow(room)
       world_lose_at_sync(world_draw(3) > 0)
       faults = 0
-    case .shut: faults = 1
+    case .shut: faults = 400
     }
   }
 
@@ -204,7 +204,7 @@ struct Course {
       world_alarm_at_folder(1 + world_draw(12))
       return 0
     }
-    return kind == .aside ? 1 + world_draw(20) : 1 + world_draw(UInt64(1) << (3 + world_draw(11)))
+    return kind == .aside || kind == .shut ? 1 + world_draw(20) : 1 + world_draw(UInt64(1) << (3 + world_draw(11)))
   }
 
   private var running: String { users.filter { $0.process != nil }.map(\.name).joined(separator: " and ") }
@@ -344,14 +344,18 @@ struct Course {
     if !users[index].isDone, users[index].startsAt == nil { _ = again(index) }
   }
 
+  private static func folder(of path: String) -> String? { path.lastIndex(of: "/").map { String(path[..<$0]) } }
+
   /// The sender dies, and its next run cannot read one of its folders.
   private mutating func shutFolder() {
-    let folders = sources[0].tree.items.filter { $0.value.mode & S_IFMT == S_IFDIR && $0.key.contains("/") }
-    guard users[1].process != nil, let folder = folders.keys.min() else { return }
     let staged = Tree(Ends.destination).staged
-    let arrived = sources[0].tree.items.filter { $0.key.hasPrefix(folder + "/") && staged.items[$0.key] == $0.value }
-    shut = (folder, arrived.keys.sorted())
-    world_say("\(folder) cannot be read any more, and \(arrived.count) items of it have arrived")
+    let arrived = sources[0].tree.items.filter { $0.value.mode & S_IFMT == S_IFREG && staged.items[$0.key] == $0.value }
+    guard users[1].process != nil,
+      let folder = arrived.keys.compactMap(Self.folder(of:)).filter({ $0.contains("/") }).min()
+    else { return }
+    faults = 0
+    shut = (folder, arrived.keys.filter { $0.hasPrefix(folder + "/") }.sorted())
+    world_say("\(folder) cannot be read any more, and \(shut?.arrived.count ?? 0) items of it have arrived")
     var status = stat()
     lstat("\(sources[0].folder)/\(folder)", &status)
     world_shut(UInt64(status.st_ino))
