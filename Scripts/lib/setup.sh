@@ -381,12 +381,7 @@ run_stages() {
   else
     set_up_pytest xdist
     set_up_leaks
-    set_up_disks
-    set_up_networks
-    set_up_packaging
-    set_up_interop
-    set_up_arm
-    set_up_shells
+    set_up_for disks networks interop arm shells packaging
   fi
   exec python3 "$root/Scripts/lib/stages.py" "$@"
 }
