@@ -94,7 +94,7 @@ struct Course {
     faults = isCalm ? 0 : Int(world_draw(6))
     streams = [nil, 1, 2, 3][Int(world_draw(4))]
     passesLeft = kind != .mixed && kind != .beside || world_draw(3) > 0 ? 0 : 1 + Int(world_draw(3))
-    sources = [Source(seed, "a")]
+    sources = [Source(seed, "a", withLarge: kind == .full || kind == .shut)]
     if passesLeft > 0 { sources.append(Source(~seed, "b")) }
     changes = Changes(seed: seed)
     users = [
@@ -350,7 +350,8 @@ struct Course {
   private mutating func shutFolder() {
     let staged = Tree(Ends.destination).staged
     let arrived = sources[0].tree.items.filter { $0.value.mode & S_IFMT == S_IFREG && staged.items[$0.key] == $0.value }
-    guard users[1].process != nil,
+    // Something must be left to send.
+    guard users[1].process != nil, arrived["large"] == nil,
       let folder = arrived.keys.compactMap(Self.folder(of:)).filter({ $0.contains("/") }).min()
     else { return }
     faults = 0

@@ -13,11 +13,11 @@ struct Source {
   /// then.
   var settled: [String: Data] = [:]
 
-  init(_ seed: UInt64, _ name: String) {
+  init(_ seed: UInt64, _ name: String, withLarge: Bool = false) {
     folder = "\(Ends.source)/\(name)"
     mkdir(folder, 0o755)
     var planter = Planter(seed: seed, in: folder)
-    roots = planter.plant()
+    roots = planter.plant(withLarge: withLarge)
     tree = Tree(folder)
   }
 }

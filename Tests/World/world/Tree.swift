@@ -108,10 +108,14 @@ struct Planter {
   private mutating func below(_ bound: Int) -> Int { Int(generator.next() % UInt64(bound)) }
 
   /// Makes a few roots, and returns their names.
-  mutating func plant() -> [String] {
-    let roots = (0...below(2)).map { "root\($0)" }
+  mutating func plant(withLarge: Bool) -> [String] {
+    var roots = (0...below(2)).map { "root\($0)" }
     for root in roots {
       if below(4) == 0 { file(root) } else { directory(root, depth: 0) }
+    }
+    if withLarge {
+      roots.append("large")
+      file("large", size: 2_000_000)
     }
     return roots
   }
@@ -130,9 +134,9 @@ struct Planter {
     date(path)
   }
 
-  private mutating func file(_ path: String) {
+  private mutating func file(_ path: String, size: Int? = nil) {
     let sizes = [0, 1 + below(3000), 1 + below(3000), 1 + below(3000), 1 + below(60_000), 1 + below(1_000_000)]
-    var bytes = generator.data(sizes[below(20) == 0 ? 5 : below(5)])
+    var bytes = generator.data(size ?? sizes[below(20) == 0 ? 5 : below(5)])
     if below(8) == 0 {
       for place in stride(from: 65536, to: bytes.count, by: 131072) {
         bytes.resetBytes(in: place..<min(place + 65536, bytes.count))
