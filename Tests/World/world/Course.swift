@@ -398,9 +398,14 @@ struct Course {
   private mutating func settle() -> String? {
     world_shut(0)
     let there = Tree(Ends.destination).withoutStaging
-    if let broken = judgeHomes() { return broken }
+    // A journal that the disk has lost does not show whose its directory is: the users are told so.
+    if let broken = Promises.brokenInHomes(isOver: false, mayHaveLeftovers: losses > 0) { return broken }
     for home in [Ends.newHome, Ends.oldHome] {
-      guard alone({ try Ends.forget(home) }) == 0 else { return "the records in \(home) cannot be forgotten" }
+      let result = alone {
+        try Ends.forget(home)
+        try Ends.forgetLeftovers(home)
+      }
+      guard result == 0 else { return "the records in \(home) cannot be forgotten" }
     }
     if let difference = Tree(Ends.destination).difference(from: there) { return "forgotten: \(difference)" }
     for source in sources {
@@ -408,8 +413,6 @@ struct Course {
     }
     return Promises.brokenInHomes(isOver: true)
   }
-
-  private func judgeHomes() -> String? { Promises.brokenInHomes(isOver: false) }
 
   /// The import has died while something has another name, and is forgotten.
   private mutating func forgetHalf() -> String? {

@@ -106,6 +106,12 @@ enum Ends {
     for forgotten in try store.forget(olderThan: -1, at: store.time()) { world_say("forgets \(forgotten.transfer)") }
   }
 
+  /// `peer forget` of all data that no record names.
+  static func forgetLeftovers(_ home: String) throws {
+    let store = TransferStore(home: Array(home.utf8))
+    for leftover in try store.listEverything().leftovers { _ = try store.forget(leftover.identifier.hexadecimal) }
+  }
+
   /// What each command does at its start.
   static func purge(_ home: String) throws {
     let store = TransferStore(home: Array(home.utf8))

@@ -8,7 +8,7 @@ import MigrationWire
 /// What the records of both devices say at last.
 enum Promises {
   /// What is broken of it, if anything. When all is over, nothing is unfinished.
-  static func brokenInHomes(isOver: Bool) -> String? {
+  static func brokenInHomes(isOver: Bool, mayHaveLeftovers: Bool = false) -> String? {
     do {
       let homes = [Ends.oldHome, Ends.newHome]
       let stores = homes.map { TransferStore(home: Array($0.utf8)) }
@@ -17,7 +17,9 @@ enum Promises {
         if let damaged = listing.damaged.first {
           return "the record \(damaged.identifier) in \(home): \(damaged.reason)"
         }
-        if let leftover = listing.leftovers.first { return "nothing names \(leftover.identifier.hexadecimal)" }
+        if !mayHaveLeftovers, let leftover = listing.leftovers.first {
+          return "nothing names \(leftover.identifier.hexadecimal)"
+        }
         if isOver, let left = listing.transfers.first(where: { !$0.remembered.isDone }) {
           return "\(left.remembered.transfer.hexadecimal) in \(home) is still there"
         }
