@@ -233,8 +233,9 @@ let package = Package(
       name: "SimulatorTests", dependencies: ["TransferSimulator"], path: "Tests/Simulator/Tests", swiftSettings: common),
     // The world in which both ends run as they are.
     .target(
-      name: "CWorld", dependencies: ["COpenSSL"], path: "Tests/World/CWorld",
-      cSettings: [.unsafeFlags(["-O2"]), .enableWarning("all"), .treatAllWarnings(as: .error)]),
+      name: "CWorld", dependencies: ["COpenSSL"],
+      path: "Tests/World/CWorld", cSettings: [.unsafeFlags(["-O2"]), .enableWarning("all"), .treatAllWarnings(as: .error)]
+    ),
     .executableTarget(
       name: "world",
       dependencies: [

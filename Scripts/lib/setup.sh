@@ -299,8 +299,8 @@ whole_modules=(-Xswiftc -wmo -Xswiftc -disable-batch-mode -Xswiftc -num-threads 
 
 # Packages share a scratch path: with a cached manifest, swift build may take the one of the package
 # before, and build nothing. An index, a fifth of the time, would serve only the search for tests of
-# XCTest, which an XCTMain.swift or --disable-xctest makes needless; a package with one would compile
-# each module again. Debug information beyond the lines would serve only a debugger. With
+# XCTest, which an XCTMain.swift makes needless; a package with an index would compile each module
+# again. Debug information beyond the lines would serve only a debugger. With
 # PEER_WHOLE_MODULES a build from nothing takes a third less: it has no lines, and each later change
 # compiles whole modules again.
 build() {
