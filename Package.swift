@@ -25,6 +25,10 @@ let isStrict = isWhole && fuzzing != "libFuzzer"
 /// The settings of every Swift target.
 let common: [SwiftSetting] = features + (isStrict ? [.treatAllWarnings(as: .error)] : [])
 
+/// The settings of the project's own C.
+let strictC: [CSetting] =
+  isWhole ? [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)] : []
+
 /// Product code must also mark every unsafe construct; in tests that would be noise.
 let product: [SwiftSetting] = common + [.strictMemorySafety()]
 
@@ -51,16 +55,16 @@ let package = Package(
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .target(
       name: "CSystem",
-      cSettings: isWhole ? [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)] : []),
+      cSettings: strictC),
 
     // AppMigrationKit's code before and after main.
     .target(
       name: "CAppMigrationKit",
-      cSettings: isWhole ? [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)] : []),
+      cSettings: strictC),
     // The connection to the broker of credentials, which no process that an app starts inherits.
     .target(
       name: "CCredentials",
-      cSettings: isWhole ? [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)] : []),
+      cSettings: strictC),
 
     .target(name: "MigrationWire", swiftSettings: product),
     // The decisions of both ends: values on top of the wire's, without clock, socket or file.
@@ -234,8 +238,7 @@ let package = Package(
     // The world in which both ends run as they are.
     .target(
       name: "CWorld", dependencies: ["COpenSSL"],
-      path: "Tests/World/CWorld", cSettings: [.unsafeFlags(["-O2"]), .enableWarning("all"), .treatAllWarnings(as: .error)]
-    ),
+      path: "Tests/World/CWorld", cSettings: [.unsafeFlags(["-O2"])] + strictC),
     .executableTarget(
       name: "world",
       dependencies: [
