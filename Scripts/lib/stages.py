@@ -108,7 +108,7 @@ def check_stages():
         released("Debian package", 'folder=$(mktemp -d); trap \'rm -rf "$folder"\' EXIT; Scripts/package --check "$folder"', alone="release folder"),
         released("simulations", "Scripts/simulate --seeds 10000 --mutations", alone="release folder"),
         released("simulations of a receiver that stays", "Scripts/simulate --seeds 3000 --keep", alone="release folder"),
-        Stage("the world", "$root/.build/debug/world --seeds 1000", needs="debug build", room=2),
+        Stage("the world", ".build/debug/interleave; .build/debug/world --seeds 1000", needs="debug build", room=2),
         released("attacks", "Lab/attack", room=4),
     ]
 
