@@ -147,21 +147,22 @@ final class ReceivingTransfer: Sendable {
   /// Releases the staging directory, and what its importer holds.
   func releaseStaging() { _ = state.withLock { $0.newest.take() } }
 
-  /// Removes what is staged of every part; nothing is left of a finished one. Only the store still
-  /// knows the parts of a transfer that this process released.
+  /// Removes what is staged of every part, and what is left of a finished one whose end no record
+  /// could tell. Only the store still knows the parts of a transfer that this process released.
   func removeStaging(_ area: StagingArea, in store: TransferStore?) {
     let place = try? area.place()
     if entry == nil, let stored = try? store?.open(identifier, role: .receiver) {
       state.withLock { $0 = State(stored) }
     }
-    let begun = state.withLock { state in
+    let (begun, finished) = state.withLock { state in
       _ = state.newest.take()
-      return state.begun.filter { state.finished[$0.key] == nil }
+      return (state.begun, state.finished)
     }
     for (part, begun) in begun {
       guard let place = begun.elsewhere ?? place else { continue }
       // What cannot be removed stays, and 'peer resume list' names it.
-      _ = try? StagingArea.discard(identifier.ofPart(part), begun.keys, from: place)
+      _ = try? StagingArea.discard(
+        identifier.ofPart(part), begun.keys, from: place, isFinished: finished[part] != nil)
     }
   }
 
