@@ -134,6 +134,11 @@ void world_narrow(uint64_t room) { world->end_of_disk = used_bytes() + small_dis
 
 void world_shut(uint64_t folder) { world->shut = folder; }
 
+void world_refuse(const char *folder) {
+  world->is_refusing = folder;
+  snprintf(world->refused, sizeof world->refused, "%s", folder ? folder : "");
+}
+
 REAL(int, fstatvfs, int file, struct statvfs *status) {
   int code = __real_fstatvfs(file, status);
   if (self < 0) return code;
@@ -171,6 +176,31 @@ static int open_locks(void) {
   return file;
 }
 
+/// A descriptor that the kernel has opened.
+static int opened(int file, const char *name) {
+  if (file < 0) return file;
+  struct stat status;
+  if (world->shut != 0 && __real_fstat(file, &status) == 0 && status.st_ino == world->shut) {
+    note("cannot open %s", name);
+    __real_close(file);
+    return fail(EIO);
+  }
+  if (file < most_files) own()->told[file] = world->losses;
+  return file;
+}
+
+/// Whether nothing can be written there.
+static bool is_refused(int file) {
+  if (!world->is_refusing) return false;
+  char link[32], path[sizeof world->refused];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  ssize_t length = readlink(link, path, sizeof path);
+  size_t folder = strlen(world->refused);
+  bool is_inside = length >= (ssize_t)folder && memcmp(path, world->refused, folder) == 0;
+  if (is_inside) note("cannot write %d", file);
+  return is_inside;
+}
+
 static int open_at(int folder, const char *name, int flags, mode_t mode) {
   if (self < 0) return (int)syscall(SYS_openat, folder, name, flags, mode);
   if (strcmp(name, "locks") == 0) return open_locks();
@@ -178,14 +208,9 @@ static int open_at(int folder, const char *name, int flags, mode_t mode) {
   if (may_change) point();
   struct stat status;
   bool is_new = (flags & O_CREAT) && __real_fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0;
-  int file = (int)syscall(SYS_openat, folder, name, flags, mode);
+  if (is_new && is_refused(folder)) return fail(ENOSPC);
+  int file = opened((int)syscall(SYS_openat, folder, name, flags, mode), name);
   if (file < 0) return file;
-  if (world->shut != 0 && __real_fstat(file, &status) == 0 && status.st_ino == world->shut) {
-    note("cannot open %s", name);
-    __real_close(file);
-    return fail(EIO);
-  }
-  if (file < most_files) own()->told[file] = world->losses;
   if (is_new && __real_fstat(folder, &status) == 0) touch(status.st_ino, true);
   if (is_new || (flags & O_TRUNC)) touch_file(file, true);
   if (is_new) log_entry(folder, name, false);
@@ -286,6 +311,7 @@ SYNCING(syncfs, world_all_synced)
   result __wrap_##name parameters { \
     if (self < 0) return __real_##name arguments; \
     point(); \
+    if ((has_content) && is_refused(file)) return fail(ENOSPC); \
     result code = __real_##name arguments; \
     int error = errno; \
     if (code >= 0) touch_file(file, has_content); \
@@ -413,5 +439,6 @@ long syscall(long number, ...) {
     errno = (int)-result;
     return -1;
   }
+  if (number == SYS_openat2 && self >= 0) return opened((int)result, (const char *)a[1]);
   return result;
 }

@@ -116,6 +116,9 @@ struct world {
   /// Where the disk is full; 0 for a large one.
   uint64_t end_of_disk;
   ino_t shut;
+  /// The folder below which nothing can be written.
+  char refused[64];
+  bool is_refusing;
   int favoured;
   uint64_t folders_to_alarm;
   uint64_t events[most_objects];

@@ -48,13 +48,13 @@ struct Course {
   }
 
   private init(_ seed: UInt64, isCalm: Bool) {
-    kind = isCalm ? .mixed : [.mixed, .mixed, .mixed, .mixed, .beside, .aside, .full, .shut][Int(world_draw(8))]
-    faults = isCalm ? 0 : Int(world_draw(6))
+    kind = isCalm ? .mixed : Kind.drawn()
+    faults = isCalm ? 0 : kind.faults
     streams = [nil, 1, 2, 3][Int(world_draw(4))]
-    passesLeft = kind != .mixed && kind != .beside || world_draw(3) > 0 ? 0 : 1 + Int(world_draw(3))
+    passesLeft = kind.passes
     sources = [Source(seed, "a", withLarge: kind == .full || kind == .shut)]
     if passesLeft > 0 { sources.append(Source(~seed, "b")) }
-    changes = Changes(seed: seed)
+    changes = Changes(seed: seed, mayHide: kind != .unrecorded)
     users = [
       User(
         name: "receiver", home: Ends.newHome, disk: Disk([Ends.destination, Ends.newHome, Ends.otherHome])),
@@ -70,25 +70,21 @@ struct Course {
 
   private mutating func prepare() {
     switch kind {
-    case .mixed: return
+    case .mixed, .shut, .unrecorded: return
     case .beside:
       // Another home has received into the same folder.
       let process = Ends.start { try Ends.receive(home: Ends.otherHome, port: 47471) }
       _ = world_turn(now + Self.second, 0)
       world_kill(process, false)
-      faults = max(1, faults)
     case .aside:
       changes.settle(in: Ends.destination, under: sources[0].roots)
       before = Tree(Ends.destination)
       users[0].disk.look()
-      faults = 1000
     case .full:
       world_slow(Self.second, 2 * Self.second)
       room = UInt64(sources[0].tree.items.values.reduce(0) { $0 + ($1.content.count + 8191) / 4096 * 4096 }) + 65536
       world_narrow(room)
       world_lose_at_sync(world_draw(3) > 0)
-      faults = 0
-    case .shut: faults = 400
     }
   }
 
@@ -98,7 +94,7 @@ struct Course {
     let existing: Existing? = kind == .aside ? .setAside : nil
     users[0].start = { try Ends.receive(remembers: remembers, existing: existing) }
     users[1].start = { try Ends.send(source.roots, of: source.folder, streams: streams, remembers: remembers) }
-    isExcused = kind != .mixed && kind != .beside
+    isExcused = kind.mayFail
     for index in users.indices {
       (users[index].starts, users[index].isDone, users[index].processes) = (0, false, [])
       users[index].startsAt = now + (index == 0 ? 0 : Self.second + world_draw(2 * Self.second))
@@ -109,6 +105,7 @@ struct Course {
   private mutating func sendAgain() {
     passesLeft -= 1
     tally.passes += 1
+    world_refuse(nil)
     changes.change(Ends.destination, knowing: &sources)
     current = Int(world_draw(2))
     changes.change(&sources[current])
@@ -162,6 +159,7 @@ struct Course {
       world_alarm_at_folder(1 + world_draw(12))
       return 0
     }
+    if kind == .unrecorded { return 1 + world_draw(4) }
     return kind == .aside || kind == .shut ? 1 + world_draw(20) : 1 + world_draw(UInt64(1) << (3 + world_draw(11)))
   }
 
@@ -268,6 +266,13 @@ struct Course {
       return
     case .full: return
     case .shut: return shutFolder()
+    case .unrecorded:
+      // Something is in place.
+      if Tree.names(of: Ends.destination).contains(where: { !$0.hasPrefix(".peer-") }) {
+        world_refuse(Ends.newHome)
+        faults = 0
+      }
+      return
     }
     isExcused = true
     switch world_draw(13) {
@@ -346,7 +351,8 @@ struct Course {
     } else if let difference = there.difference(from: sources[0].tree) {
       return difference
     }
-    if !isExcused, tally.passes > 0, changes.removed(from: sources[current], number: current) > 0 {
+    // Without records no device knows it.
+    if !isExcused, kind != .unrecorded, tally.passes > 0, changes.removed(from: sources[current], number: current) > 0 {
       for user in users where user.told == 0 { return "the \(user.name) does not say that items were removed" }
     }
     return nil
@@ -355,6 +361,7 @@ struct Course {
   /// Both users forget what is unfinished: nothing is left then.
   private mutating func settle() -> String? {
     world_shut(0)
+    world_refuse(nil)
     let there = Tree(Ends.destination).withoutStaging
     // A journal that the disk has lost does not show whose its directory is: the users are told so.
     if let broken = Promises.brokenInHomes(isOver: false, mayHaveLeftovers: losses > 0) { return broken }

@@ -31,7 +31,13 @@ struct Changes {
   /// What the new device's user has removed of each source since it arrived, as it was.
   private var removed: [Int: [String: Tree.Item]] = [:]
 
-  init(seed: UInt64) { generator = Generator(seed: seed ^ 0x5EED) }
+  /// Whether programs may keep the size and the time of what they change: only records tell that.
+  private let mayHide: Bool
+
+  init(seed: UInt64, mayHide: Bool) {
+    generator = Generator(seed: seed ^ 0x5EED)
+    self.mayHide = mayHide
+  }
 
   private mutating func below(_ bound: Int) -> Int { Int(generator.next() % UInt64(bound)) }
 
@@ -41,7 +47,7 @@ struct Changes {
     for (name, item) in files where below(3) == 0 {
       let path = "\(source.folder)/\(name)"
       // Some programs keep the size, and set the time again.
-      let isHidden = below(2) == 0
+      let isHidden = below(2) == 0 && mayHide
       let file = open(path, O_WRONLY)
       let content = generator.data(isHidden ? item.content.count : 1 + below(3000))
       content.write(to: file)

@@ -1,3 +1,5 @@
+import CWorld
+
 extension Course {
   /// What happens besides.
   enum Kind {
@@ -11,6 +13,37 @@ extension Course {
     case full
     /// A folder cannot be read in a later session.
     case shut
+    /// The disk of the new device's records is full when the first items are in place: no run may fail.
+    case unrecorded
+
+    /// Any of them, as the seed decides: mostly the first one.
+    static func drawn() -> Self {
+      [.mixed, .mixed, .mixed, .mixed, .beside, .aside, .full, .shut, .unrecorded][Int(world_draw(9))]
+    }
+
+    /// How often something happens; where that has its moment, how often this is looked for.
+    var faults: Int {
+      switch self {
+      case .mixed: Int(world_draw(6))
+      case .beside: 1 + Int(world_draw(5))
+      case .full: 0
+      case .aside: 1000
+      case .shut: 400
+      case .unrecorded: 4000
+      }
+    }
+
+    /// How often the users send again.
+    var passes: Int {
+      switch self {
+      case .mixed, .beside: world_draw(3) > 0 ? 0 : 1 + Int(world_draw(3))
+      case .unrecorded: 1
+      case .aside, .full, .shut: 0
+      }
+    }
+
+    /// Whether a run may fail from the beginning on.
+    var mayFail: Bool { self == .aside || self == .full || self == .shut }
   }
 
   /// A machine, and its user with a command that is started again until it succeeds.

@@ -48,6 +48,9 @@ void world_narrow(uint64_t room);
 /// From here on this folder cannot be opened; 0 for none.
 void world_shut(uint64_t folder);
 
+/// From here on the disk has no room for what is written below this folder; NULL for none.
+void world_refuse(const char *folder);
+
 // The director's calls.
 
 /// Begins a world of several processes. With `traces`, each event is a line on standard output.
