@@ -7,6 +7,7 @@ import MigrationWire
 /// One seed: two users want everything on the new device, and start their command again until it is.
 struct Course {
   private static let second: UInt64 = 1_000_000_000
+  private var now: UInt64 { world_count().time }
   /// How often a user tries: nothing that the world does lasts that long.
   private static let mostStarts = 40
   /// How long an end may run after the other one has ended.
@@ -112,8 +113,6 @@ struct Course {
     for index in users.indices { users[index].disk.look() }
     send()
   }
-
-  private var now: UInt64 { world_count().time }
 
   private mutating func run() -> String? {
     while true {
