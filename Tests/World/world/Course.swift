@@ -118,7 +118,12 @@ struct Course {
     while true {
       for index in users.indices where users[index].startsAt.map({ $0 <= now }) ?? false { start(index) }
       if users.contains(where: \.isDone), users.allSatisfy({ $0.process == nil && $0.startsAt == nil }) {
-        // Nothing is to come of the others any more.
+        // A second run comes to its end too, or waits in vain. Nothing is to come of the others any more.
+        while users.contains(where: { $0.others.values.contains(.again) }) {
+          let news = world_turn(now + Self.longestEnd, 0)
+          if news == world_moment || news == world_stuck { break }
+          if let broken = reap() { return broken }
+        }
         for index in users.indices {
           for other in users[index].others.keys.sorted() { world_kill(other, false) }
           users[index].others = [:]
