@@ -162,8 +162,16 @@ package final class FolderImporter: Importer {
   package func importItems(
     of staging: Staging, progress: (ImportProgress) -> Void
   ) throws(ArchiveError) -> [Done.Loss] {
-    if case .imported = staging.stage { return staging.losses }
     guard let disk = staging.disk.destination else { preconditionFailure("folders have a destination") }
+    if case .imported = staging.stage {
+      // The run before may have died in front of its records. Later ones hold what they say.
+      if staging.arrivals?.isEmpty == true {
+        staging.arrivals?.follow(to: places, in: area.destination.directory)
+        FolderImport(staging, to: disk, at: places).recordArrivals()
+        staging.arrivals?.synchronize()
+      }
+      return staging.losses
+    }
     try area.checkPlace()
     staging.arrivals?.follow(to: places, in: area.destination.directory)
     try preparing?(StagedFiles(of: staging))
