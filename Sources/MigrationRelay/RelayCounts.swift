@@ -58,3 +58,35 @@ struct RelayVolume: Sendable {
     ofMonth += count
   }
 }
+
+/// How often callers may name a place that no device has: each time costs one of a few looks.
+struct RelayLooks: Sendable {
+  /// Of few networks: each look is one of a token too, and is forgotten after a while.
+  private var ofNetwork: [String: RelayBucket] = [:]
+  private var ofToken: [RelayBucket]
+  private static let pace = 1 / RelayLimits.missPause
+
+  init(tokens: Int, now: Double) {
+    ofToken = Array(repeating: RelayBucket(full: RelayLimits.missesOfToken, now: now), count: tokens)
+  }
+
+  /// Whether a caller may look; a miss takes one.
+  mutating func take(network: String, token: Int, misses: Bool, now: Double) -> Bool {
+    var left = ofNetwork[network] ?? RelayBucket(full: RelayLimits.missesOfNetwork, now: now)
+    guard left.amount(now: now, most: RelayLimits.missesOfNetwork, perSecond: Self.pace) >= 1,
+      ofToken[token].amount(now: now, most: RelayLimits.missesOfToken, perSecond: Self.pace) >= 1
+    else { return false }
+    guard misses else { return true }
+    left.take(1, now: now, most: RelayLimits.missesOfNetwork, perSecond: Self.pace)
+    ofNetwork[network] = left
+    ofToken[token].take(1, now: now, most: RelayLimits.missesOfToken, perSecond: Self.pace)
+    return true
+  }
+
+  /// Forgets the networks that have all their looks again.
+  mutating func forgetOld(now: Double) {
+    ofNetwork = ofNetwork.filter { _, left in
+      left.amount(now: now, most: RelayLimits.missesOfNetwork, perSecond: Self.pace) < RelayLimits.missesOfNetwork
+    }
+  }
+}

@@ -58,9 +58,7 @@ package struct RelayTable: Sendable {
   private var meetings: [RelayMeeting: ID] = [:]
   private var waiting: [RelayCall: (caller: ID, receiver: ID)] = [:]
   private var (registered, calls) = (RelayCount(), RelayCount())
-  /// Of few networks: each miss is one of a token too, and is forgotten after a while.
-  private var missesOfNetwork: [String: RelayBucket] = [:]
-  private var missesOfToken: [RelayBucket] = []
+  private var looks: RelayLooks
   private var volumes: [RelayVolume]
   private var rates: [RelayBucket] = []
   private var isEnding = false
@@ -70,7 +68,7 @@ package struct RelayTable: Sendable {
   package init(_ settings: RelaySettings, now: Double) {
     self.settings = settings
     volumes = settings.tokens.map { _ in RelayVolume() }
-    missesOfToken = settings.tokens.map { _ in RelayBucket(full: RelayLimits.missesOfToken, now: now) }
+    looks = RelayLooks(tokens: settings.tokens.count, now: now)
     rates = settings.tokens.map { _ in RelayBucket(full: Double(settings.rate ?? 0), now: now) }
   }
 
@@ -160,10 +158,7 @@ package struct RelayTable: Sendable {
         case .new, .registered, .calling, .joined: break
         }
       }
-      table.missesOfNetwork = table.missesOfNetwork.filter { _, bucket in
-        bucket.amount(now: now, most: RelayLimits.missesOfNetwork, perSecond: 1 / RelayLimits.missPause)
-          < RelayLimits.missesOfNetwork
-      }
+      table.looks.forgetOld(now: now)
     }
   }
 
@@ -203,7 +198,9 @@ package struct RelayTable: Sendable {
     case .register: register(id, random, now)
     case .call(let place):
       let receiver = places[place]
-      guard mayLook(id, misses: receiver == nil, now) else { return refuse(id, .busy, wait: RelayLimits.missPause) }
+      guard let network = visitors[id]?.network,
+        looks.take(network: network, token: token, misses: receiver == nil, now: now)
+      else { return refuse(id, .busy, wait: RelayLimits.missPause) }
       call(id, receiver, random, date, now)
     case .meet(let meeting): call(id, meetings[meeting], random, date, now)
     case .answer(let call): answer(id, call)
@@ -277,22 +274,6 @@ package struct RelayTable: Sendable {
       registrations[id]?.meetings.append(meeting)
     }
     meetings[meeting] = id
-  }
-
-  /// Whether a connection may call a place. A place that no device has costs one of a few looks.
-  private mutating func mayLook(_ id: ID, misses: Bool, _ now: Double) -> Bool {
-    guard let visitor = visitors[id] else { return false }
-    let pace = 1 / RelayLimits.missPause
-    var ofNetwork =
-      missesOfNetwork[visitor.network] ?? RelayBucket(full: RelayLimits.missesOfNetwork, now: now)
-    guard ofNetwork.amount(now: now, most: RelayLimits.missesOfNetwork, perSecond: pace) >= 1,
-      missesOfToken[visitor.token].amount(now: now, most: RelayLimits.missesOfToken, perSecond: pace) >= 1
-    else { return false }
-    guard misses else { return true }
-    ofNetwork.take(1, now: now, most: RelayLimits.missesOfNetwork, perSecond: pace)
-    missesOfNetwork[visitor.network] = ofNetwork
-    missesOfToken[visitor.token].take(1, now: now, most: RelayLimits.missesOfToken, perSecond: pace)
-    return true
   }
 
   private mutating func call(_ id: ID, _ receiver: ID?, _ random: [UInt8], _ date: RelayDate, _ now: Double) {
