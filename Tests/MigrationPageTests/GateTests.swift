@@ -33,6 +33,11 @@ import Testing
     for other in ["", String(gate.secret.dropLast()), gate.secret + "0", try Gate(port: 80).secret] {
       #expect(!gate.knows(request([Gate.secretField: other])))
     }
+    for place in gate.secret.indices {
+      var other = gate.secret
+      other.replaceSubrange(place...place, with: other[place] == "0" ? "1" : "0")
+      #expect(!gate.knows(request([Gate.secretField: other])), "\(other)")
+    }
     #expect(!gate.knows(request([:])))
   }
 

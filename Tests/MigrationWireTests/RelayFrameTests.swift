@@ -69,6 +69,11 @@ import Testing
     #expect(!token.accepts(proof, of: [2], challenge: Self.sixteen))
     #expect(!token.accepts(proof, of: [1], challenge: Self.sixteen.reversed()))
     #expect(!token.accepts(Array(proof.dropLast()), of: [1], challenge: Self.sixteen))
+    for place in proof.indices {
+      var wrong = proof
+      wrong[place] ^= 0x10
+      #expect(!token.accepts(wrong, of: [1], challenge: Self.sixteen), "byte \(place)")
+    }
   }
 
   @Test(

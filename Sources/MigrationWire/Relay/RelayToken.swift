@@ -44,7 +44,7 @@ package struct RelayToken: Hashable, Sendable {
   /// Whether a proof is the right one, compared in constant time.
   package func accepts(_ proof: [UInt8], of request: [UInt8], challenge: [UInt8]) -> Bool {
     let right = self.proof(of: request, challenge: challenge)
-    return proof.count == right.count && zip(proof, right).reduce(0) { $0 | $1.0 ^ $1.1 } == 0
+    return proof.count == right.count && zip(proof, right).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
   }
 }
 
