@@ -51,6 +51,7 @@ static void touch(ino_t real, bool has_content) {
   struct inode *one = inode_of(real);
   one->changed = world->now += 1;
   if (has_content) one->modified = one->changed;
+  if (has_content) one->is_dirty = true;
 }
 
 static void touch_file(int file, bool has_content) {
@@ -185,7 +186,7 @@ static int opened(int file, const char *name) {
     __real_close(file);
     return fail(EIO);
   }
-  if (file < most_files) own()->told[file] = world->losses;
+  if (file < most_files) own()->told[file] = own()->told_of_all[file] = world->losses;
   return file;
 }
 
@@ -259,13 +260,29 @@ REAL(int, flock, int file, int operation) {
 
 void world_lose_writes(void) {
   world->losses++;
-  log_losses();
+  for (int i = 0; i < most_inodes; i++) {
+    struct inode *one = &world->inodes[i];
+    if (!one->is_dirty || draw() % 4 == 0) continue;
+    one->lost = world->losses;
+    log_loss(one->real);
+  }
 }
 
-static bool tells_loss(int file) {
-  if (self < 0 || file < 0 || file >= most_files || own()->told[file] == world->losses) return false;
-  own()->told[file] = world->losses;
-  return true;
+/// Each open file is told once of a loss of its own, and once of any of its file system.
+static bool tells_loss(int file, bool of_all) {
+  struct stat status;
+  if (self < 0 || file < 0 || file >= most_files || __real_fstat(file, &status) != 0) return false;
+  unsigned *told = of_all ? &own()->told_of_all[file] : &own()->told[file];
+  bool is_new = *told < (of_all ? world->losses : inode_of(status.st_ino)->lost);
+  *told = world->losses;
+  return is_new;
+}
+
+/// What is written now can be lost no more.
+static void clean(int file, bool all) {
+  struct stat status;
+  if (!all && __real_fstat(file, &status) == 0) inode_of(status.st_ino)->is_dirty = false;
+  for (int i = 0; all && i < most_inodes; i++) world->inodes[i].is_dirty = false;
 }
 
 void world_lose_at_sync(bool when_not_alone) {
@@ -291,8 +308,9 @@ static void sync_slowly(enum world_change kind) {
     if (self < 0) return __real_##name(file); \
     point(); \
     sync_slowly(kind); \
-    bool is_lost = tells_loss(file); \
+    bool is_lost = tells_loss(file, kind == world_all_synced); \
     note(#name " %d: %d", file, is_lost); \
+    clean(file, kind == world_all_synced); \
     if (!is_lost) log_file(kind, file, 0, 0, NULL, 0); \
     point(); \
     if (is_lost) errno = EIO; \

@@ -40,10 +40,10 @@ void log_file(enum world_change kind, int file, int64_t a, int64_t b, const void
   append((struct world_logged){.kind = kind, .file = status.st_ino, .a = a, .b = b, .size = count}, bytes, NULL, 0);
 }
 
-void log_losses(void) {
+void log_loss(ino_t file) {
   int mine = self;
   if (mine < 0) self = 0;
-  append((struct world_logged){.kind = world_lost}, NULL, NULL, 0);
+  append((struct world_logged){.kind = world_lost, .file = file}, NULL, NULL, 0);
   self = mine;
 }
 

@@ -58,7 +58,7 @@ struct process {
   int syncing;
   struct file files[most_files];
   /// The lost writes that each open file has been told of.
-  unsigned told[most_files];
+  unsigned told[most_files], told_of_all[most_files];
 };
 
 /// Bytes on their way to a socket.
@@ -95,6 +95,9 @@ struct inode {
   ino_t real;
   uint32_t number;
   uint64_t changed, modified;
+  /// Whether content of it was not synced yet; and the last loss that has taken some.
+  bool is_dirty;
+  unsigned lost;
 };
 
 /// The most bytes of the log of changes.
@@ -182,7 +185,7 @@ void log_file(enum world_change kind, int file, int64_t a, int64_t b, const void
 void log_item(enum world_change kind, int folder, const char *path, int64_t a, int64_t b);
 /// Notes that a name leads to its item from now on, or that it is gone; with `is_joined`, in one step with
 /// the next such change.
-void log_losses(void);
+void log_loss(ino_t file);
 void log_entry(int folder, const char *path, bool is_joined);
 int __real_fstat(int, struct stat *);
 int __real_fstatat(int, const char *, struct stat *, int);

@@ -109,16 +109,21 @@ struct Disk {
     var (synced, isAllSynced): (Set<UInt64>, Bool) = ([], false)
     // What a sync makes durable of content that was written before.
     var (written, isAllWritten): (Set<UInt64>, Bool) = ([], false)
-    var hasLost = false
+    // Content that was lost before a sync of everything.
+    var (lost, hasLost): (Set<UInt64>, Bool) = ([], false)
     for index in changes.indices.reversed() {
       switch changes[index].kind {
       case world_synced:
         synced.insert(changes[index].entry.file)
         written.insert(changes[index].entry.file)
-      case world_all_synced: (isAllSynced, isAllWritten) = (true, true)
-      case world_lost: (written, isAllWritten, hasLost) = ([], false, true)
+      case world_all_synced: (isAllSynced, isAllWritten, lost) = (true, true, [])
+      case world_lost:
+        written.remove(changes[index].entry.file)
+        lost.insert(changes[index].entry.file)
+        hasLost = true
       case world_content:
-        changes[index].isDurable = isAllWritten || written.contains(changes[index].subject)
+        changes[index].isDurable =
+          written.contains(changes[index].subject) || isAllWritten && !lost.contains(changes[index].subject)
         changes[index].isHollow =
           hasLost && !changes[index].isDurable && (isAllSynced || synced.contains(changes[index].subject))
       default: changes[index].isDurable = isAllSynced || synced.contains(changes[index].subject)

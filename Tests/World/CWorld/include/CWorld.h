@@ -31,8 +31,8 @@ struct world_counts {
 /// left waiting.
 struct world_counts world_run(uint64_t seed, int count, void (*body)(void *context, int number), void *context);
 
-/// From here on what was written before is lost, and each open file is told so once, as the kernel does:
-/// by the next call that syncs it, or its file system.
+/// From here on what was written before is lost, in most files, and each open file is told so once, as the
+/// kernel does: by the next call that syncs it, if it is one of these, and by the next one for its file system.
 void world_lose_writes(void);
 
 /// From here on the network and each sync of a file system take up to so many nanoseconds.
@@ -125,7 +125,7 @@ enum world_change {
   world_synced,
   /// Everything was synced.
   world_all_synced,
-  /// Content that was not synced by now is lost.
+  /// Content of it that was not synced by now is lost.
   world_lost,
 };
 
