@@ -252,6 +252,17 @@ import Testing
     }
   }
 
+  @Test func `a file is not changed here by the arrival of a root that is its other name`() throws {
+    #expect(rmdir(scratch.path("source/rc")) == 0)
+    #expect(link(scratch.path("source/data/new"), scratch.path("source/rc")) == 0)
+    _ = try placed()
+    // As its arrival does it, were the clock finer.
+    scratch.move("destination/.apprc", to: "rc")
+    scratch.move("rc", to: "destination/.apprc")
+    #expect(try StagingArea.discard(0xABC, testKeys, from: scratch.at("destination")) == nil)
+    #expect(isOld() && !scratch.exists("destination/.apprc"))
+  }
+
   @Test func `a transfer is not given up when the user has put the old data away`() throws {
     let (_, aside) = try placed()
     scratch.write("destination/.config/app/settings", Array("own".utf8))

@@ -189,14 +189,14 @@ extension FolderImport {
   private func touched(_ item: Item) throws(SystemError) -> ArchivePath? {
     guard let moment = staging.shared.withLock({ $0.importBegan }).map({ Timestamp($0) }) else { return item.target }
     let sent = (try? staging.directoryRecord(item.path))?.modified.map { Timestamp($0) }
+    let moved = Set(staging.shared.withLock { $0.moving.values.map(\.inode) })
     var pending = [item.target]
     while let path = pending.popLast() {
       guard let there = try destination.occupant(at: path) else { continue }
-      // A root was renamed, and got the time that came, behind that moment.
+      // A root was renamed, and got the time that came, behind that moment. It may have another name in here.
       let isRoot = path == item.target
-      guard let last = isRoot ? there.modified : there.changed, last <= moment || isRoot && last == sent else {
-        return path
-      }
+      let last = isRoot || moved.contains(there.inode) ? there.modified : there.changed
+      guard let last, last <= moment || isRoot && last == sent else { return path }
       guard there.kind == .directory else { continue }
       for name in try destination.names(in: path) ?? [] {
         guard let child = try? path.appending(name.span) else { return path }
