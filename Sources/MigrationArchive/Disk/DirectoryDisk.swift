@@ -64,8 +64,9 @@ package final class DirectoryDisk: StagingDisk {
       // Another user may have put them there.
       try own.removeContents(last: Self.journalName)
       try own.descriptor.clearExtendedMetadata()
-      try own.makeDirectory(Self.treeName, mode: 0o700)
+      // A power loss must not leave a tree with items beside no journal: nothing would show whose they are.
       let journal = try own.openOrCreateFile(Self.journalName)
+      try own.makeDirectory(Self.treeName, mode: 0o700)
       guard try Self.isPrivate(own, like: journal) else {
         try own.removeContents(last: Self.journalName)
         throw SystemError(alreadyExisting: "create")
