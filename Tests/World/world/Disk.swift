@@ -28,7 +28,8 @@ struct Disk {
     var subject: UInt64 { kind == world_entry ? entry.folder : entry.file }
   }
 
-  private let folders: [String]
+  /// Their paths, each with the zero at its end.
+  private let folders: [[CChar]]
   private var nodes: [UInt64: Node] = [:]
   /// The folders' own numbers.
   private var tops: [UInt64] = []
@@ -36,7 +37,7 @@ struct Disk {
 
   /// Everything in the folders is durable.
   init(_ folders: [String]) {
-    self.folders = folders
+    self.folders = folders.map { Array($0.utf8CString) }
     look()
   }
 
@@ -47,12 +48,12 @@ struct Disk {
     _ = world_log(&begin)
   }
 
-  private mutating func look(at path: String) -> UInt64 {
+  private mutating func look(at path: [CChar]) -> UInt64 {
     var status = stat()
-    guard lstat(path, &status) == 0 else { fatalError("\(path) is not there") }
+    guard lstat(path, &status) == 0 else { fatalError("an item is not there") }
     var node = Node(mode: status.st_mode, modified: status.st_mtim)
     switch node.kind {
-    case S_IFDIR: for name in Tree.names(of: path) { node.entries[Array(name.utf8)] = look(at: "\(path)/\(name)") }
+    case S_IFDIR: for name in Tree.names(at: path) { node.entries[name] = look(at: Tree.path(path, name)) }
     case S_IFLNK: node.target = Tree.target(path)
     default: node.content = Tree.content(path, Int(status.st_size))
     }
@@ -175,20 +176,19 @@ struct Disk {
 
   /// Writes everything anew.
   private func build() {
-    var made: [UInt64: String] = [:]
+    var made: [UInt64: [CChar]] = [:]
     for (folder, top) in zip(folders, tops) {
-      for name in Tree.names(of: folder) { Tree.remove("\(folder)/\(name)") }
-      for (name, file) in sorted(top) { build(file, "\(folder)/\(name)", &made) }
+      for name in Tree.names(at: folder) { Tree.remove(Tree.path(folder, name)) }
+      for (name, file) in sorted(top) { build(file, Tree.path(folder, name), &made) }
       date(top, folder)
     }
   }
 
-  private func sorted(_ folder: UInt64) -> [(String, UInt64)] {
-    let entries = nodes[folder]?.entries ?? [:]
-    return entries.map { (String(decoding: $0.key, as: UTF8.self), $0.value) }.sorted { $0.0 < $1.0 }
+  private func sorted(_ folder: UInt64) -> [(name: [UInt8], file: UInt64)] {
+    (nodes[folder]?.entries ?? [:]).map { ($0.key, $0.value) }.sorted { $0.name.lexicographicallyPrecedes($1.name) }
   }
 
-  private func build(_ file: UInt64, _ path: String, _ made: inout [UInt64: String]) {
+  private func build(_ file: UInt64, _ path: [CChar], _ made: inout [UInt64: [CChar]]) {
     guard let node = nodes[file] else { return }
     if let other = made[file] {
       // A folder has one name.
@@ -199,7 +199,7 @@ struct Disk {
     switch node.kind {
     case S_IFDIR:
       mkdir(path, 0o700)
-      for (name, item) in sorted(file) { build(item, "\(path)/\(name)", &made) }
+      for (name, item) in sorted(file) { build(item, Tree.path(path, name), &made) }
     case S_IFLNK: symlink(String(decoding: node.target, as: UTF8.self), path)
     default:
       let opened = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
@@ -212,7 +212,7 @@ struct Disk {
     if lstat(path, &status) == 0 { world_replace(file, UInt64(status.st_ino)) }
   }
 
-  private func date(_ file: UInt64, _ path: String) {
+  private func date(_ file: UInt64, _ path: [CChar]) {
     guard let time = nodes[file]?.modified else { return }
     utimensat(AT_FDCWD, path, [time, time], AT_SYMLINK_NOFOLLOW)
   }

@@ -32,33 +32,41 @@ struct Tree: Equatable {
   }
 
   static func names(of folder: String) -> [String] {
-    guard let directory = opendir(folder) else { return [] }
-    defer { closedir(directory) }
-    var names: [String] = []
-    while let entry = readdir(directory) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name != ".", name != ".." { names.append(name) }
-    }
-    return names.sorted()
+    names(at: folder).map { String(decoding: $0, as: UTF8.self) }.sorted()
   }
 
-  static func target(_ path: String) -> [UInt8] {
+  /// The same in bytes: a name need not be text.
+  static func names(at folder: UnsafePointer<CChar>) -> [[UInt8]] {
+    guard let directory = opendir(folder) else { return [] }
+    defer { closedir(directory) }
+    var names: [[UInt8]] = []
+    while let entry = readdir(directory) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
+      if name != Array(".".utf8), name != Array("..".utf8) { names.append(name) }
+    }
+    return names.sorted { $0.lexicographicallyPrecedes($1) }
+  }
+
+  /// The path of an item in a folder, with the zero at its end, as the folder's.
+  static func path(_ folder: [CChar], _ name: [UInt8]) -> [CChar] {
+    Array(folder.dropLast()) + ([UInt8(ascii: "/")] + name + [0]).map { CChar(bitPattern: $0) }
+  }
+
+  static func target(_ path: UnsafePointer<CChar>) -> [UInt8] {
     var target = [UInt8](repeating: 0, count: 4096)
     target.removeLast(4096 - max(0, target.withUnsafeMutableBytes { readlink(path, $0.baseAddress!, 4096) }))
     return target
   }
 
   /// Removes an item, and everything in it.
-  static func remove(_ path: String) {
+  static func remove(_ path: [CChar]) {
     guard Glibc.unlink(path) != 0 else { return }
     chmod(path, 0o700)
-    for name in names(of: path) { remove("\(path)/\(name)") }
+    for name in names(at: path) { remove(Self.path(path, name)) }
     rmdir(path)
   }
 
-  static func content(_ path: String, _ size: Int) -> Data {
+  static func content(_ path: UnsafePointer<CChar>, _ size: Int) -> Data {
     let file = open(path, O_RDONLY)
     defer { close(file) }
     var bytes = Data(count: size)
