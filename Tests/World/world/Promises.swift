@@ -17,7 +17,7 @@ enum Promises {
         if let damaged = listing.damaged.first {
           return "the record \(damaged.identifier) in \(home): \(damaged.reason)"
         }
-        if !mayHaveLeftovers, let leftover = listing.leftovers.first {
+        if let leftover = listing.leftovers.first(where: { !mayHaveLeftovers || !hasLostJournal($0) }) {
           return "nothing names \(leftover.identifier.hexadecimal)"
         }
         if isOver, let left = listing.transfers.first(where: { !$0.remembered.isDone }) {
@@ -33,6 +33,12 @@ enum Promises {
     } catch {
       return "the records: \(error)"
     }
+  }
+
+  /// Whether the disk has lost the beginning of its journal: nothing shows whose it is any more.
+  private static func hasLostJournal(_ leftover: TransferStore.Leftover) -> Bool {
+    let path = String(decoding: leftover.destination + Array("/".utf8) + leftover.name, as: UTF8.self)
+    return Tree.content("\(path)/journal", 8).allSatisfy { $0 == 0 }
   }
 }
 
