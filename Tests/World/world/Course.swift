@@ -356,7 +356,8 @@ struct Course {
       return difference
     }
     // Without records no device knows it.
-    if !isExcused, kind != .unrecorded, tally.passes > 0, changes.removed(from: sources[current], number: current) > 0 {
+    let hasRecords = kind != .unrecorded && !Promises.hasPairedAgain
+    if !isExcused, hasRecords, tally.passes > 0, changes.removed(from: sources[current], number: current) > 0 {
       for user in users where user.told == 0 { return "the \(user.name) does not say that items were removed" }
     }
     return nil

@@ -40,6 +40,11 @@ enum Promises {
     let path = String(decoding: leftover.destination + Array("/".utf8) + leftover.name, as: UTF8.self)
     return Tree.content("\(path)/journal", 8).allSatisfy { $0 == 0 }
   }
+
+  /// Whether the sender has paired anew, as when two begin at once: then it has brought nothing yet.
+  static var hasPairedAgain: Bool {
+    ((try? TransferStore(home: Array(Ends.newHome.utf8)).devices().count) ?? 0) > 1
+  }
 }
 
 extension Tree {
