@@ -97,7 +97,7 @@ struct Course {
     users[1].start = { try Ends.send(source.roots, of: source.folder, streams: streams, remembers: remembers) }
     isExcused = kind.mayFail
     for index in users.indices {
-      (users[index].starts, users[index].isDone, users[index].processes) = (0, false, [])
+      (users[index].starts, users[index].isDone, users[index].wasTold, users[index].processes) = (0, false, false, [])
       users[index].startsAt = now + (index == 0 ? 0 : Self.second + world_draw(2 * Self.second))
     }
   }
@@ -128,7 +128,7 @@ struct Course {
           for other in users[index].others.keys.sorted() { world_kill(other, false) }
           users[index].others = [:]
         }
-        if let broken = judge() { return broken }
+        if let broken = tellAgain() ?? judge() { return broken }
         sources[current].wasSent = true
         if passesLeft == 0 { return nil }
         sendAgain()
@@ -223,7 +223,7 @@ struct Course {
       if left > 0 { return "the \(name) has left \(left) threads or descriptors" }
       if result == 0 {
         users[index].isDone = true
-        users[index].told = world_told(process)
+        users[index].removed = world_told(process) - 1
       } else if !isExcused {
         return "the \(name) ends with \(result), and nothing has failed"
       } else if let broken = again(index, result) {
@@ -237,8 +237,9 @@ struct Course {
   private mutating func again(_ index: Int, _ result: CInt? = nil) -> String? {
     // The other end has everything, or knows that.
     if users.contains(where: \.isDone) { return nil }
-    // What was forgotten after it had arrived would be sent again, and its names are taken.
-    if result == TransferFailure.Kind.refused.rawValue, hasForgotten, isThere {
+    // What was forgotten after it had arrived, or was told to be there, would be sent again, and its names are
+    // taken.
+    if result == TransferFailure.Kind.refused.rawValue, hasForgotten || users[1].wasTold, isThere {
       users[index].isDone = true
       return nil
     }
@@ -299,12 +300,16 @@ struct Course {
     guard let process = users[index].process else { return }
     world_kill(process, false)
     users[index].process = nil
+    users[index].wasTold = users[index].wasTold || world_told(process) > 0
     tally.kills += 1
   }
 
   private mutating func losePower(_ index: Int) {
     let running = users[index].others.keys.sorted() + (users[index].process.map { [$0] } ?? [])
-    for process in running { world_kill(process, true) }
+    for process in running {
+      world_kill(process, true)
+      users[index].wasTold = users[index].wasTold || world_told(process) > 0
+    }
     users[index].disk.losePower(of: users[index].processes)
     (users[index].process, users[index].others, users[index].processes) = (nil, [:], [])
     tally.powerLosses += 1
@@ -338,6 +343,12 @@ struct Course {
     Tree.names(of: Ends.destination).contains { !$0.hasPrefix(".peer-") && !sources[0].roots.contains($0) }
   }
 
+  /// A sender that did not live to its own end tells first that everything has arrived.
+  private func tellAgain() -> String? {
+    guard !users[1].isDone, Promises.isEndUntold else { return nil }
+    return alone(users[1].start) == 0 ? nil : "the sender does not tell again that everything has arrived"
+  }
+
   private var isThere: Bool { Tree(Ends.destination).withoutStaging.difference(from: sources[0].tree) == nil }
 
   /// What lies in the folders at last.
@@ -358,7 +369,7 @@ struct Course {
     // Without records no device knows it.
     let hasRecords = kind != .unrecorded && !Promises.hasPairedAgain
     if !isExcused, hasRecords, tally.passes > 0, changes.removed(from: sources[current], number: current) > 0 {
-      for user in users where user.told == 0 { return "the \(user.name) does not say that items were removed" }
+      for user in users where user.removed == 0 { return "the \(user.name) does not say that items were removed" }
     }
     return nil
   }

@@ -70,7 +70,7 @@ enum Ends {
     } stopping: { _ in
     }
     world_say("receives \(result.total), \(result.removed)")
-    world_tell(result.removed.count)
+    tellEnd(result.removed)
   }
 
   /// `peer send`, of everything in a folder of the source.
@@ -97,7 +97,7 @@ enum Ends {
       TypedCode(code: code)
     }
     world_say("sends \(result.total), \(result.removed), \(result.unsent) unsent")
-    world_tell(result.removed.count)
+    tellEnd(result.removed)
   }
 
   /// `peer forget --older-than` with a time that every unfinished transfer has reached.
@@ -122,7 +122,11 @@ enum Ends {
   private static func tell(_ end: String, _ event: TransferEvent) {
     if case .progress = event { return }
     world_say("\(end): \(event)")
+    if case .done(let result) = event { tellEnd(result.removed) }
   }
+
+  /// Tells that everything has arrived, and how much of it was removed since then.
+  private static func tellEnd(_ removed: Done.Removed) { world_tell(1 + removed.count) }
 
   private final class WarmUp {
     let bodies = [Conduct { try receive() }, Conduct { try send(["warm"], of: source, streams: 1) }]

@@ -41,6 +41,12 @@ enum Promises {
     return Tree.content("\(path)/journal", 8).allSatisfy { $0 == 0 }
   }
 
+  /// Whether the sender has a record of a transfer that has come to its end.
+  static var isEndUntold: Bool {
+    let listing = try? TransferStore(home: Array(Ends.oldHome.utf8)).list()
+    return listing?.transfers.contains(where: \.remembered.isDone) ?? false
+  }
+
   /// Whether the sender has paired anew, as when two begin at once: then it has brought nothing yet.
   static var hasPairedAgain: Bool {
     ((try? TransferStore(home: Array(Ends.newHome.utf8)).devices().count) ?? 0) > 1

@@ -61,8 +61,10 @@ extension Course {
     var startsAt: UInt64?
     var starts = 0
     var isDone = false
-    /// What the process that has succeeded told.
-    var told: UInt64 = 0
+    /// How many items were removed, as the process that has succeeded told.
+    var removed: UInt64 = 0
+    /// Whether a process told that everything has arrived, and did not live to its own end.
+    var wasTold = false
   }
 
   /// What a second process does.
