@@ -29,7 +29,7 @@ def within(moment, traits):
 
 
 def refusal(item, traits, gone):
-    """The reason (§6.6) to leave an item out, or None. `gone` has the reasons of earlier paths."""
+    """The reason (§6.5) to leave an item out, or None. `gone` has the reasons of earlier paths."""
     rules = traits.get("rules", 0)
     parent, _, name = item.path.rpartition(b"/")
     if gone.get(parent) in wire.DESTINATIONS:

@@ -29,7 +29,7 @@ TAKEN, FINISHED = 0, 0xFFFF
 DIRECTORY, FILE, SYMLINK, HARDLINK, METADATA = 1, 2, 3, 4, 5
 ITEM, CHUNK, HOLE, CONTENT = 1, 2, 3, 4
 SENDERS, DESTINATIONS, USERS = range(1, 16), range(16, 32), range(32, 48)
-"""Reasons of NOT_STORED, by whose decision it is (§6.6)."""
+"""Reasons of NOT_STORED, by whose decision it is (§6.5)."""
 HELD_ITEMS, THERE_EQUAL, THERE, REMOVED, ARRIVED = 1, 2, 3, 4, 5
 """Kinds of HELD (§6.4)."""
 

@@ -1,5 +1,5 @@
 /// Decides which connections are let in before READY, in which order, and which of them make room
-/// (Protocol §11).
+/// (Protocol §A.3).
 ///
 /// A value: time, chance and the progress of connections arrive as events. A connection in the
 /// lobby costs one descriptor; a connection that was let in also has a thread. Addresses of known

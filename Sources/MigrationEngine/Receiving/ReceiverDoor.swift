@@ -198,7 +198,7 @@ struct Chance: Sendable {
 }
 
 /// The senders that wait while others are served, each device once, in the order in which they
-/// came (Protocol §11.1).
+/// came (Protocol §A.3).
 ///
 /// Only a sender whose key is known has a turn, for which others wait: a stranger could wait under
 /// any number of keys.

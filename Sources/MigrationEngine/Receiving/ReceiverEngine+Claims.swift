@@ -61,7 +61,7 @@ extension Tally {
   var weight: UInt64 { bytes.addingClamped(items.multipliedClamped(by: 4_096)) }
 }
 
-/// Several transfers at a time claim room and names of one destination (Protocol §7.5). A claim makes
+/// Several transfers at a time claim room and names of one destination (Protocol §A.2). A claim makes
 /// others wait, and gives way to what they bring.
 extension ReceiverEngine {
   /// The transfers whose claims count: their senders are here, or an import runs.

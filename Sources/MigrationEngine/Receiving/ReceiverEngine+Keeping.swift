@@ -1,7 +1,7 @@
 import MigrationWire
 
 /// A receiver that stays: its state between one transfer and the next, and its memory of earlier
-/// transfers (Protocol §7.5).
+/// transfers (Protocol §A.2).
 ///
 /// Its phase is open again as soon as a transfer is done or has failed. A sender that still has to
 /// learn that its transfer is done learns it beside the next transfer, in a session that steps

@@ -1,4 +1,4 @@
-/// Protocol §6.6: an item of the archive that is not at the destination, and why. Either end says it of
+/// Protocol §6.5: an item of the archive that is not at the destination, and why. Either end says it of
 /// what it does not hold, or leaves out.
 package struct NotStored: Hashable, Sendable {
   /// The party whose decision it is.

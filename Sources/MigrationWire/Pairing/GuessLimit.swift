@@ -1,5 +1,5 @@
 /// The number of guesses that one wait for a pairing allows, and the delay that each causes
-/// (Protocol §4.3).
+/// (Protocol §4.3, §A.1).
 ///
 /// Times are seconds on any clock that counts sleep; the caller chooses the texts that name
 /// networks. The number of guesses limits the table.
@@ -88,7 +88,7 @@ package struct GuessLimit: Equatable, Sendable {
   }
 
   /// When the next guess from a network may be compared. Only a relay's word may say which network
-  /// it is (Protocol §4.3).
+  /// it is (Protocol §A.1).
   func delayEnd(of network: String, isStated: Bool) -> Double {
     let guesser = guessers[network]
     let share = isStated || guesser.map { $0.ofThisWait > 0 } == true ? 1 : Self.shareOfOthers
