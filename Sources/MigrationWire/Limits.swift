@@ -1,4 +1,4 @@
-/// The limits of Protocol §11; every length and count is checked against one of them before memory
+/// The limits of Protocol §5 to §11; every length and count is checked against one of them before memory
 /// is allocated.
 package enum Limits {
   /// The port that is used unless another is chosen.
