@@ -1,3 +1,4 @@
+import Glibc
 import MigrationSystem
 import MigrationWire
 import TestSupport
@@ -26,19 +27,25 @@ struct Passes {
 
   init(_ scratch: Scratch) { self.scratch = scratch }
 
-  func arrived(from source: SourceIdentity, _ removals: ArrivedItems.Removals = .unsettled) throws -> ArrivedItems {
+  func arrived(
+    from source: SourceIdentity, _ removals: ArrivedItems.Removals = .unsettled, dying death: Death = .none
+  ) throws -> ArrivedItems {
     let directory = try Directory.open(Array(scratch.path("").utf8))
     let root = Array("root".utf8)
-    return try ArrivedItems(
-      DiskFile(try directory.openOrCreateFile(Array(Self.record.utf8))), of: [root: source],
-      removals: [root: removals])
+    let file = DiskFile(try directory.openOrCreateFile(Array(Self.record.utf8)))
+    let mortal: any StagedFile = if case .recording(let bytes) = death { MortalRecords(file, bytes) } else { file }
+    return try ArrivedItems(mortal, of: [root: source], removals: [root: removals])
   }
 
   /// How an import ends at first.
-  enum Death: CaseIterable {
+  enum Death: CaseIterable, Equatable {
     case none
     /// Killed when everything is in place, before that is recorded; another run completes it.
     case killed
+    /// Killed when so much of the records of what arrived is written.
+    case recording(bytes: Int)
+
+    static let allCases: [Death] = [.none, .killed, .recording(bytes: 0), .recording(bytes: 250)]
   }
 
   /// One transfer; `isCutOff` lets it end before everything has come, and the sender could not read what
@@ -53,7 +60,7 @@ struct Passes {
     let root = [scratch.at("\(folder)/root")]
     let arrival = try Arrival(
       scratch, try Export(root).offer, existing: existing, completing: death == .none ? meanwhile : nil)
-    arrival.staging.arrivals = try arrived(from: source, removals)
+    arrival.staging.arrivals = try arrived(from: source, removals, dying: death)
     try arrival.staging.take(only: permit)
     let present = try arrival.importer.present(try Export(root).offer, for: arrival.staging, after: arrival.judgement)
     #expect(zip(present.present, present.present.dropFirst()).allSatisfy { $0 < $1 })
@@ -66,22 +73,27 @@ struct Passes {
     held.nameAbsent()
     let export = try Export(root, held: held)
     try arrival.write(export.outlet.frames)
+    var last = arrival.staging
     if isCutOff {
       try arrival.clear()
     } else {
       arrival.staging.drop(export.result.stale)
       let kept = UnreadableSource(unread.map { Array("root/\($0)".utf8) }, isAll: false)
-      if death == .killed {
-        try arrival.staging.complete(export.result.finish, keeping: kept) { _ in }
-        var moves = FolderImport(arrival.staging, to: try #require(arrival.staging.disk.destination))
-        try moves.run { _ in }
-        meanwhile?()
-        let again = try #require(try arrival.importer.recover(export.offer, transfer: 0xABC, keys: testKeys))
-        again.arrivals = arrival.staging.arrivals
-        _ = try arrival.importer.importItems(of: again) { _ in }
-        try arrival.clear()
-      } else {
+      if death == .none {
         try arrival.finish(export.result.finish, keeping: kept)
+      } else {
+        try arrival.staging.complete(export.result.finish, keeping: kept) { _ in }
+        if death == .killed {
+          var moves = FolderImport(arrival.staging, to: try #require(arrival.staging.disk.destination))
+          try moves.run { _ in }
+        } else {
+          _ = try arrival.importer.importItems(of: arrival.staging) { _ in }
+        }
+        meanwhile?()
+        last = try #require(try arrival.importer.recover(export.offer, transfer: 0xABC, keys: testKeys))
+        last.arrivals = try arrived(from: source, removals)
+        _ = try arrival.importer.importItems(of: last) { _ in }
+        try arrival.clear()
       }
     }
     let folders = try export.entries.filter { $0.record?.kind == .directory }
@@ -92,9 +104,48 @@ struct Passes {
     return Pass(
       sent: Set(names(false)).sorted(), folders: folders.map { String($0.text.dropFirst(5)) }.sorted(),
       following: names(true),
-      refused: arrival.staging.refusals(from: 0).map { String(decoding: $0.path.dropFirst(5), as: UTF8.self) },
-      away: arrival.staging.arrivals?.away.paths.map { String($0.text.dropFirst(5)) } ?? [],
-      stayed: arrival.staging.arrivals?.stayed.paths.map { String($0.text.dropFirst(5)) } ?? [],
-      leftOut: export.result.finish.leftOut, removed: arrival.staging.arrivals?.removed ?? Done.Removed())
+      refused: last.refusals(from: 0).map { String(decoding: $0.path.dropFirst(5), as: UTF8.self) },
+      away: last.arrivals?.away.paths.map { String($0.text.dropFirst(5)) } ?? [],
+      stayed: last.arrivals?.stayed.paths.map { String($0.text.dropFirst(5)) } ?? [],
+      leftOut: export.result.finish.leftOut, removed: last.arrivals?.removed ?? Done.Removed())
   }
+}
+
+/// The file of the records of a process that dies when it has written so many bytes.
+private final class MortalRecords: StagedFile {
+  private let file: DiskFile
+  private let left: Mutex<Int>
+
+  init(_ file: DiskFile, _ bytes: Int) {
+    self.file = file
+    left = Mutex(bytes)
+  }
+
+  func write(at offset: UInt64, _ bytes: Span<UInt8>) throws(SystemError) {
+    let count = left.withLock { left in
+      let count = min(left, bytes.count)
+      left -= bytes.count
+      return max(0, count)
+    }
+    try file.write(at: offset, bytes.extracting(first: count))
+    if count < bytes.count { throw SystemError(errno: EIO, operation: "live") }
+  }
+
+  func truncate(to size: UInt64) throws(SystemError) {
+    if left.withLock({ $0 >= 0 }) { try file.truncate(to: size) }
+  }
+  func read(at offset: UInt64, into memory: inout MutableSpan<UInt8>) throws(SystemError) -> Int {
+    try file.read(at: offset, into: &memory)
+  }
+  func size() throws(SystemError) -> UInt64 { try file.size() }
+  func clear(_ range: Range<UInt64>) throws(SystemError) { try file.clear(range) }
+  func synchronize() throws(SystemError) { try file.synchronize() }
+  func setMode(_ mode: UInt32) throws(SystemError) { try file.setMode(mode) }
+  func setOwner(_ owner: ItemRecord.Owner) throws(SystemError) { try file.setOwner(owner) }
+  func setAttribute(_ attribute: ExtendedAttribute) throws(SystemError) { try file.setAttribute(attribute) }
+  func setAccessList(_ list: [AccessEntry], _ kind: AccessListKind) throws(SystemError) {
+    try file.setAccessList(list, kind)
+  }
+  func clearExtendedMetadata() throws(SystemError) { try file.clearExtendedMetadata() }
+  func setTimes(modified: Timestamp) throws(SystemError) { try file.setTimes(modified: modified) }
 }

@@ -206,6 +206,48 @@ extension ItemKind {
 
 /// Records how the items of an archive lie at the destination.
 extension FolderImport {
+  /// Records, once more, every item that a run before has put in place: it may have died at this.
+  mutating func recordEarlierArrivals() {
+    do {
+      try noteEarlierChanges()
+      guard arrived != nil else { return }
+      try noteLeft()
+      records = try EarlierItems(staging.journal, upTo: staging.journal.position)
+      try staging.journal.forEach(upTo: staging.journal.position) { _, claim in
+        switch claim {
+        case .following(let path): following.insert(path)
+        case .refused(let path, _, _, .removedThere): keptAway.insert(path)
+        default: break
+        }
+      }
+    } catch {
+      arrived?.noteUnrecorded(error)
+      return
+    }
+    recordArrivals()
+  }
+
+  private func canBeMerged(_ directory: Item) throws(ArchiveError) -> Bool {
+    switch existing {
+    case .setAside: false
+    case .merge: try !isWhole(directory)
+    case .refuse, .keepBoth, .skip, .replace: true
+    }
+  }
+
+  /// Notes the items that a run before has left in staging, apart from folders that it may have merged.
+  private mutating func noteLeft() throws(ArchiveError) {
+    var pending = try entries(of: nil)
+    while var item = pending.popLast() {
+      if let target = staging.shared.withLock({ $0.moving[item.path]?.target }) { item = item.renamed(target) }
+      if item.kind == .directory, try canBeMerged(item) {
+        pending += try entries(of: item)
+      } else {
+        left.insert(item.path)
+      }
+    }
+  }
+
   /// Records every item that this import, or a run of it before, has put in place.
   func recordArrivals() {
     guard let arrived else { return }
@@ -261,6 +303,8 @@ extension FolderImport {
     guard there == nil || there?.kind == record.kind.fileKind else { return nil }
     switch record.body {
     case .directory:
+      // Of a folder that was moved or removed, the earlier record tells that, and what the user says of it.
+      if there == nil, arrived.item(at: record.path)?.target == target { return nil }
       return ArrivedItem(
         source: source, path: record.path, target: target, kind: .directory, modified: record.modified ?? Self.noTime,
         entry: entry)

@@ -163,19 +163,26 @@ package final class FolderImporter: Importer {
     of staging: Staging, progress: (ImportProgress) -> Void
   ) throws(ArchiveError) -> [Done.Loss] {
     guard let disk = staging.disk.destination else { preconditionFailure("folders have a destination") }
-    if case .imported = staging.stage {
-      // The run before may have died in front of its records. Later ones hold what they say.
-      if staging.arrivals?.isEmpty == true {
-        staging.arrivals?.follow(to: places, in: area.destination.directory)
-        FolderImport(staging, to: disk, at: places).recordArrivals()
-        staging.arrivals?.synchronize()
-      }
-      return staging.losses
-    }
-    try area.checkPlace()
-    staging.arrivals?.follow(to: places, in: area.destination.directory)
-    try preparing?(StagedFiles(of: staging))
     var moves = FolderImport(staging, to: disk, at: places)
+    staging.arrivals?.follow(to: places, in: area.destination.directory)
+    // Records come behind the mark: what is undone has not arrived. One that is lost counts as a change
+    // here, and fails no import whose items are in place.
+    if case .imported = staging.stage {
+      moves.recordEarlierArrivals()
+    } else {
+      try place(staging, by: &moves, progress)
+      moves.recordArrivals()
+    }
+    staging.arrivals?.synchronize()
+    settingAside?(moves.setAside)
+    return staging.losses
+  }
+
+  private func place(
+    _ staging: Staging, by moves: inout FolderImport, _ progress: (ImportProgress) -> Void
+  ) throws(ArchiveError) {
+    try area.checkPlace()
+    try preparing?(StagedFiles(of: staging))
     try moves.run(progress: progress)
     try area.checkPlace()
     do throws(ArchiveError) {
@@ -184,12 +191,6 @@ package final class FolderImporter: Importer {
       throw error.adding(moves.bringBack(afterFailure: true))
     }
     try staging.finishImport()
-    // Only now: what is undone has not arrived. A record that is lost counts as a change here, and fails
-    // no import whose items are in place.
-    moves.recordArrivals()
-    staging.arrivals?.synchronize()
-    settingAside?(moves.setAside)
-    return staging.losses
   }
 
   /// Does nothing: an import that has begun is completed unless the disk fails.
