@@ -26,6 +26,8 @@ final class Output: Sendable {
   private let start = BootInstant.now()
   /// Whether there may be many results; otherwise there is one, in its event or at the end.
   private let keeps: Bool
+  /// The role of this device; nil where only a report is made.
+  private let role: Role?
   /// The time of the last write, in nanoseconds.
   private let lastMove = Atomic<Int64>(0)
 
@@ -41,12 +43,13 @@ final class Output: Sendable {
       : HumanReport(
         role, on: atOnce > 1 ? .log : .standardError, wanting: wanted, isVerbose: isVerbose,
         command: CommandLineText.again(CurrentProcess.arguments), behind: .find())
-    self.init(atOnce > 1 ? SeveralReports(report, areNamed: !json) : report, to: .standard, keeps: keeps)
+    self.init(atOnce > 1 ? SeveralReports(report, areNamed: !json) : report, to: .standard, as: role, keeps: keeps)
   }
 
   /// Writes a report's texts about the events. Only one thread uses the target at a time.
-  init(_ report: any Report, to target: OutputTarget, keeps: Bool = false) {
+  init(_ report: any Report, to target: OutputTarget, as role: Role? = nil, keeps: Bool = false) {
     self.keeps = keeps
+    self.role = role
     self.report = report
     self.target = target
   }
@@ -67,7 +70,7 @@ final class Output: Sendable {
   func handle(_ event: TransferEvent) {
     state.withLock { state in
       if state.ending != nil { return }
-      state.add(event, keeps: keeps)
+      state.add(event, as: role, keeps: keeps)
       startWriter(&state)
     }
     state.broadcast()

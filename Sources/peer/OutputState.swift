@@ -57,7 +57,7 @@ struct OutputState: Sendable {
   var leftOut: [Omission] = []
   /// The parts that an earlier run has brought.
   private var earlier: Set<UInt16> = []
-  /// Whether data has begun to move, so that a later run resumes the transfer.
+  /// Whether data has begun to move, or is about to, so that a later run resumes the transfer.
   private(set) var isUnderWay = false
   /// Whether the result of the transfer has been reported.
   private(set) var isDone = false
@@ -75,13 +75,15 @@ struct OutputState: Sendable {
   var isAbandoned = false
 
   /// Records an event, and queues it. If there is only one result, no event follows it.
-  mutating func add(_ event: TransferEvent, keeps: Bool) {
+  mutating func add(_ event: TransferEvent, as role: Role? = nil, keeps: Bool) {
     unsent.note(event.plain)
     switch event.plain {
     case .partEnded(let end) where end.root == nil:
       if case .success(let result) = end.result, result.concludedAt != nil { earlier.insert(end.number) }
     case .progress(let progress): isUnderWay = isUnderWay || progress.phase.hasData
     case .resumed: isUnderWay = true
+    // The sender has its record from here on.
+    case .transfer where role == .sender: isUnderWay = true
     case .done, .failed: isUnderWay = false
     default: break
     }

@@ -63,7 +63,7 @@ import Testing
     #expect(paper.text == [#"{"event":"error","code":4,"kind":"refused","message":"no","hint":null}"#])
   }
 
-  @Test func `an interruption names the way to go on, once data has moved`() {
+  @Test func `an interruption names the way to go on, once data has moved, or the sender has a record`() {
     let interrupted = TransferFailure(.interrupted, "interrupted")
     #expect(output.fail(interrupted) == 130)
     #expect(paper.text.last?.hasSuffix(#""hint":null}"#) == true)
@@ -72,6 +72,12 @@ import Testing
       .progress(TransferProgress(phase: .sending, bytes: 0, totalBytes: 1, items: 0, totalItems: 1)))
     _ = other.fail(interrupted)
     #expect(paper.text.last?.hasSuffix(#""hint":"Run the same command again to go on."}"#) == true)
+    for (role, hint) in [(Role.sender, #""Run the same command again to go on.""#), (.receiver, "null")] {
+      let begun = Output(JSONReport(), to: paper.target(), as: role)
+      begun.handle(.transfer(7))
+      _ = begun.fail(interrupted)
+      #expect(paper.text.last?.contains(#""hint":\#(hint)"#) == true)
+    }
   }
 
   @Test func `the list of items is sorted, as text or as JSON, and its place precedes the result`() throws {
