@@ -125,7 +125,7 @@ extension TransferOutcome {
         removed: Done.Removed(count: sum(\.removed.count), unsettled: sum(\.removed.unsettled)),
         leftBehind: leftBehind.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map {
           LeftBehind(name: $0.key, count: $0.value)
-        }, concludedAt: finished.count == 1 ? finished[0].concludedAt : nil,
+        }, concludedAt: finished.contains { $0.concludedAt == nil } ? nil : finished.compactMap(\.concludedAt).max(),
         failedParts: finished.reduce(failures.count) { $0 + $1.failedParts },
         presentParts: finished.reduce(0) { $0 + $1.presentParts }))
   }

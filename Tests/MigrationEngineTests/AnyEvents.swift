@@ -10,7 +10,11 @@ extension SenderTrial {
     .begin, .stop(.interrupted), .walked(.success([Fixture.summary])), .walked(.failure(Fault(.source, "no source"))),
     .lookedUp(.success([])),
     .lookedUp(.success([Fixture.unfinished(7), Fixture.unfinished(8)])),
-    .lookedUp(.success([Fixture.unfinished(7, done: Fixture.done)])), .lookedUp(.failure(Fault(.storage, "no memory"))),
+    .lookedUp(.success([Fixture.unfinished(7, done: Fixture.done)])),
+    .lookedUp(
+      .success([Fixture.unfinished(7, done: Fixture.done)]),
+      devices: [SenderEngine.KnownDevice(receiver: Fixture.receiver, host: "host", label: "")]),
+    .lookedUp(.failure(Fault(.storage, "no memory"))),
     .found(.success([]), spread: 0), .found(.success([Fixture.nearby("a")]), spread: 0),
     .found(.success([Fixture.nearby("a"), Fixture.nearby("b")]), spread: 0),
     .found(.failure(Fault(.device, "no socket")), spread: 0), .chosen(.success(1)),

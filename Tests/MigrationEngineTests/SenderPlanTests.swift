@@ -261,12 +261,12 @@ import Testing
 
 /// The result of a plan (Protocol §7.5).
 @Suite struct PlanOutcomeTests {
-  private func part(_ items: UInt64, failed: Int = 0) -> TransferOutcome {
+  private func part(_ items: UInt64, failed: Int = 0, concludedAt: Int64? = nil) -> TransferOutcome {
     .success(
       TransferResult(
         total: Tally(items: items, bytes: items * 10), sentBytes: 0, heldBytes: items, seconds: 0, unsent: 1,
         losses: [Done.Loss(kind: .mode, count: items)], leftOut: LeftOut(present: 1, differing: 2), notStored: 3,
-        renamed: 2, leftBehind: [LeftBehind(name: [97], count: 4)], concludedAt: 5, failedParts: failed))
+        renamed: 2, leftBehind: [LeftBehind(name: [97], count: 4)], concludedAt: concludedAt, failedParts: failed))
   }
 
   private func combined(_ parts: [TransferOutcome]) -> TransferOutcome {
@@ -274,14 +274,15 @@ import Testing
   }
 
   @Test func `the results of all parts add up, and the traffic is that of the run`() throws {
-    let sum = try combined([part(1), part(2)]).get()
+    let sum = try combined([part(1, concludedAt: 5), part(2, concludedAt: 6)]).get()
     #expect(
       sum
         == TransferResult(
           total: Tally(items: 3, bytes: 30), sentBytes: 7, savedBytes: 8, heldBytes: 3, seconds: 9, unsent: 2,
           losses: [Done.Loss(kind: .mode, count: 3)], leftOut: LeftOut(present: 2, differing: 4), notStored: 6,
-          renamed: 4, leftBehind: [LeftBehind(name: [97], count: 8)]))
-    #expect(try combined([part(1)]).get().concludedAt == 5)
+          renamed: 4, leftBehind: [LeftBehind(name: [97], count: 8)], concludedAt: 6))
+    // A part of this run makes it a result of this run.
+    #expect(try combined([part(1, concludedAt: 5), part(2)]).get().concludedAt == nil)
   }
 
   @Test func `parts that failed, and roots that were left out, are counted beside finished ones`() throws {

@@ -248,4 +248,35 @@ import Testing
     #expect(trial.take(.forgot(7)) == [])
     #expect(trial.take(.walked(.failure(Fault(.device, "stopped")))) == ["finish \(result)"])
   }
+
+  @Test func `a run that finds the result of an earlier one sends a known device what has changed since`() {
+    let entry = Fixture.unfinished(7, done: Fixture.done, refusals: [Fixture.refusal])
+    let known = SenderEngine.KnownDevice(receiver: Fixture.receiver, host: "host", label: "")
+    let told = [
+      "tell not stored tree/file tooLarge",
+      "tell notice an earlier run ended before it could tell its result: 9 items, 900 B had arrived; this run sends what "
+        + "has changed since", "forget 7",
+    ]
+    var trial = SenderTrial()
+    trial.take(.begin)
+    trial.take(.walked(.success([Fixture.summary])))
+    #expect(trial.take(.lookedUp(.success([entry]), devices: [known])) == told + ["probe"])
+    #expect(trial.take(.probed(.success(Fixture.device))) == ["dial to greet 1"])
+    #expect(trial.take(.forgot(7)) == [])
+    trial.meet()
+    #expect(trial.hear(.greeting(Fixture.greeting())).last == "say 1 plan new of 1")
+
+    // Like a run that finds only the others.
+    var others = SenderTrial.inState("looking up")
+    #expect(
+      others.take(.lookedUp(.success([entry, Fixture.unfinished(8)]), devices: [known]))
+        == told + ["tell connecting target", "dial to resume 8"])
+    // Another device would need a code, and without a source there is nothing to send.
+    let other = SenderEngine.KnownDevice(receiver: Fixture.otherReceiver, host: "host", label: "")
+    var stranger = SenderTrial.inState("looking up")
+    #expect(stranger.take(.lookedUp(.success([entry]), devices: [other])).contains { $0.hasPrefix("tell done 9/900") })
+    var empty = SenderTrial.inState("looking up")
+    empty.take(.walked(.failure(Fault(.source, "no source"))))
+    #expect(empty.take(.lookedUp(.success([entry]), devices: [known])).contains { $0.hasPrefix("tell done 9/900") })
+  }
 }

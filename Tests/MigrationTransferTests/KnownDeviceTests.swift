@@ -1,4 +1,5 @@
 import Foundation
+import MigrationArchive
 import MigrationEngine
 import MigrationSystem
 import MigrationTLS
@@ -54,6 +55,39 @@ import Testing
     _ = second.stop()
     #expect(first.destination.names() == ["a", "b"])
     #expect(second.destination.names() == ["c"])
+  }
+
+  @Test func `a sender that was killed with its result sends a known device what has changed since`() throws {
+    source.write("a", "first")
+    let destination = try Scratch()
+    let importer = FolderImporter(try StagingArea(at: destination.at("")), existing: .replace)
+    let receiver = try RunningReceiver(
+      destination, giveUpAfter: 60, keeps: true, keepsPairings: true, store: receiving, importer: importer)
+    _ = try sender("a", to: try receiver.port(), code: try receiver.events.code()).result()
+    // The record of one that died before it could remove it.
+    let device = try #require(try sending.devices().first)
+    var remembered = RememberedTransfer(
+      transfer: 7, role: .sender, identity: device.identity, peer: device.peer, label: "", address: device.address,
+      started: 1, lastSeen: 2, total: Tally(items: 1, bytes: 5), held: Tally(items: 1, bytes: 5),
+      subject: .sources([source.at("a")]),
+      plan: Plan([
+        Part(
+          .folders([Root(kind: .file, name: Array("a".utf8))]), name: "a",
+          sources: try FolderSource(paths: [source.at("a")]).identities(by: sending.naming()))
+      ]),
+      parts: [RememberedTransfer.Part()])
+    remembered.parts[0].finished = .init(
+      done: Done(total: Tally(items: 1, bytes: 5)), at: Timestamp.coarseNow().seconds)
+    _ = try sending.create(remembered)
+    source.write("a", "second")
+    let again = try sender("a", to: try receiver.port())
+    let result = try again.result()
+    #expect(result.sentBytes > 0 && result.concludedAt == nil)
+    let notice = "an earlier run ended before it could tell its result: 1 item, 5 B had arrived; "
+    #expect(again.events.all.contains { if case .notice(let text) = $0 { text.hasPrefix(notice) } else { false } })
+    #expect(try sending.list().transfers.isEmpty)
+    _ = receiver.stop()
+    #expect(destination.names() == ["a"] && destination.text("a") == "second")
   }
 
   @Test func `a look at what devices have brought creates nothing, and cuts nothing off`() throws {

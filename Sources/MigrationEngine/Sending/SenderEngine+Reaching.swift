@@ -42,23 +42,41 @@ extension SenderEngine {
     facts.devices = devices
     switch result {
     case .failure(let fault): prepareFinish(.failure((abandoned ?? fault).failure), now, &actions)
-    case .success(let transfers):
-      if let newest = transfers.first, newest.isDone {
-        facts.transfer = Transfer(newest)
-        for number in newest.parts.indices.map({ UInt16($0) }) {
-          actions += facts.transfer[number].takeEarlierNames().map { .tell($0, part: number) }
-        }
-        guard let result = facts.transfer.outcome(of: newest.parts.count) else { return }
-        return conclude(result, now, &actions)
-      }
-      if let abandoned { return prepareFinish(.failure(abandoned.failure), now, &actions) }
-      guard let newest = transfers.first else { return beginPairing(&actions) }
-      actions.append(.tell(.connecting(address: settings.target ?? newest.address)))
-      dial(
-        .resuming(
-          newest, others: Array(transfers.dropFirst()), looksAround: settings.looksAround,
-          hasRelay: settings.hasRelay, now: now, giveUpAfter: settings.giveUpAfter), &actions)
+    case .success(let transfers): goOn(with: transfers[...], now, &actions)
     }
+  }
+
+  /// Continues the newest of these transfers. One that is done ends with this run, unless the receiver is a
+  /// known device: then the next transfer has what has changed since.
+  private mutating func goOn(
+    with transfers: ArraySlice<UnfinishedTransfer>, _ now: Double, _ actions: inout [Action]
+  ) {
+    guard let newest = transfers.first, newest.isDone else {
+      if let abandoned { return prepareFinish(.failure(abandoned.failure), now, &actions) }
+      return continueOrPair(transfers, now, &actions)
+    }
+    facts.transfer = Transfer(newest)
+    for number in newest.parts.indices.map({ UInt16($0) }) {
+      actions += facts.transfer[number].takeEarlierNames().map { .tell($0, part: number) }
+    }
+    guard let outcome = facts.transfer.outcome(of: newest.parts.count) else { return }
+    guard abandoned == nil, case .success(let result) = outcome,
+      facts.devices.contains(where: { $0.receiver == newest.receiver })
+    else { return conclude(outcome, now, &actions) }
+    actions += [.tell(.notice(result.earlierClause)), .forget(newest.identifier)]
+    facts.transfer = Transfer()
+    goOn(with: transfers.dropFirst(), now, &actions)
+  }
+
+  private mutating func continueOrPair(
+    _ transfers: ArraySlice<UnfinishedTransfer>, _ now: Double, _ actions: inout [Action]
+  ) {
+    guard let newest = transfers.first else { return beginPairing(&actions) }
+    actions.append(.tell(.connecting(address: settings.target ?? newest.address)))
+    dial(
+      .resuming(
+        newest, others: Array(transfers.dropFirst()), looksAround: settings.looksAround,
+        hasRelay: settings.hasRelay, now: now, giveUpAfter: settings.giveUpAfter), &actions)
   }
 
   /// There is nothing to continue.
@@ -213,6 +231,14 @@ extension SenderEngine {
     case .pairNearby(let found): pair(withOneOf: found, now, &actions)
     case .end(let failure): prepareFinish(.failure(failure), now, &actions)
     }
+  }
+}
+
+extension TransferResult {
+  /// What an earlier run has brought and not told, where this one goes on with a new transfer.
+  fileprivate var earlierClause: String {
+    "an earlier run ended before it could tell its result: \(Figures.count(total.items, "item")), "
+      + "\(Figures.size(total.bytes)) had arrived; this run sends what has changed since"
   }
 }
 
