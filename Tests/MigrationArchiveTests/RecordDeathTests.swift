@@ -50,8 +50,10 @@ import Testing
     }
     let names = ["again", "f/deep", "f/same", "mode", "newer", "removed", "gone/in", "work/.git/refs", "work/a"]
     for name in names { write(name, "first") }
-    write("mine", "equal")
-    write("mine", "equal", to: "destination")
+    // The user's own: it comes, and is not put in place.
+    for name in ["mine/.git/refs", "mine/a"] {
+      for side in ["source", "destination"] { write(name, "equal", to: side) }
+    }
     write("f/own", "own", to: "destination")
     #expect(link(scratch.path("source/root/f/deep"), scratch.path("source/root/other name")) == 0)
     try pass()
@@ -66,7 +68,7 @@ import Testing
       write(name, "other.", time: name == "f/new" ? 1_500_000_000 : 1_600_000_000)
     }
     for name in ["f/same", "f/deep", "mode"] { write(name, "other") }
-    write("mine", "newer", time: 1_600_000_000)
+    write("mine/a", "newer", time: 1_600_000_000)
     try pass()
     for name in scratch.snapshot("destination").entries.keys.map({ String(decoding: $0, as: UTF8.self) }) {
       let isFile = !scratch.exists("destination/\(name)/.")
@@ -80,10 +82,13 @@ import Testing
   func `a receiver that dies at any byte of its records completes them, and later changes follow`(_ dying: Int) throws {
     let whole = try course()
     #expect(
-      whole.sent[2] == ["again", "f/deep", "f/new", "f/same", "mine", "mode", "other name", "work/.git/refs", "work/a"])
+      whole.sent[2] == [
+        "again", "f/deep", "f/new", "f/same", "mine/.git/refs", "mine/a", "mode", "other name", "work/.git/refs",
+        "work/a",
+      ])
     #expect(whole.refused == [[], ["newer"], []] && whole.following[1] == ["mode"])
     #expect(whole.outcome["root/again"] == "other." && whole.outcome["root/f/same"] == "other")
-    #expect(whole.outcome["root/mine"] == "equal" && whole.outcome["root/mine (2)"] == "newer")
+    #expect(whole.outcome["root/mine/a"] == "equal" && whole.outcome["root/mine (2)/a"] == "newer")
     let length = whole.ends[dying] - (dying == 0 ? 0 : whole.ends[dying - 1])
     #expect(length > 500)
     for at in stride(from: 0, through: length, by: 100 * Rounds.step) + [length] {

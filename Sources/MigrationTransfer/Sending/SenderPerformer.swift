@@ -383,8 +383,6 @@ final class SenderPerformer: Performer {
 
   private func forget(_ id: TransferID) -> SenderWorker {
     let transfer = transfers.removeValue(forKey: id)
-    // This run may greet the device.
-    if transfer !== met?.transfer { transfer?.letOthersIn() }
     return SenderWorker("remember") {
       transfer?.forget()
       return Report(.forgot(id))

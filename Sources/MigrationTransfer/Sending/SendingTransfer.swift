@@ -53,10 +53,11 @@ final class SendingTransfer: Sendable {
       }
       // A transfer that another process is sending is left to it.
       guard let entry = try? store.open(listed.remembered.transfer, role: .sender) else { continue }
-      // So is one to a known device to which another process is sending.
-      let hold: SharedDirectory?
-      do throws(Fault) { hold = try store.hold(listed.remembered.peer) } catch { continue }
       let remembered = entry.remembered
+      // So is one to a known device to which another process is sending. A result is told without the key,
+      // with which this run may begin another transfer.
+      let hold: SharedDirectory?
+      do throws(Fault) { hold = remembered.isDone ? nil : try store.hold(remembered.peer) } catch { continue }
       known.append(
         SenderEngine.UnfinishedTransfer(
           identifier: remembered.transfer, receiver: remembered.peer, address: remembered.address,
