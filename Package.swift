@@ -39,7 +39,7 @@ let worldly = """
   getrandom eventfd eventfd_read eventfd_write timerfd_create timerfd_settime socket bind listen connect accept4
   getsockname getpeername setsockopt getsockopt ioctl send recv shutdown getifaddrs close flock fsync fdatasync syncfs
   fstat fstatat statx fstatfs fstatvfs ftruncate pwrite write fallocate fchmod fchown futimens fsetxattr fremovexattr
-  mkdirat unlinkat symlinkat linkat renameat2 fchmodat fchownat utimensat
+  mkdirat unlinkat symlinkat linkat renameat2 fchmodat fchownat utimensat SSL_new SSL_write_ex SSL_read_ex
   """.split(whereSeparator: \.isWhitespace).flatMap { ["-Xlinker", "--wrap=\($0)"] }
 
 let package = Package(

@@ -70,7 +70,10 @@ enum { own_device = 77 };
 /// Files that the program dates itself are older than the machine.
 enum { dated_by_kernel = 1500000000 };
 
+void world_tick(uint64_t nanoseconds) { world->tick = nanoseconds; }
+
 static void date(int64_t *second, uint64_t moment, int64_t *nanosecond) {
+  if (world->tick > 0) moment -= moment % world->tick;
   *second = first_second + (int64_t)(moment / 1000000000);
   *nanosecond = (int64_t)(moment % 1000000000);
 }

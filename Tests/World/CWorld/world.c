@@ -251,6 +251,7 @@ void world_begin(uint64_t seed, bool traces) {
   world = mmap(NULL, sizeof *world, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (world == MAP_FAILED) abort();
   begin_log();
+  begin_spoken();
   world->count = director + 1;
   world->process_count = 1;
   world->processes[0].is_alive = true;
@@ -401,6 +402,28 @@ void world_tell(uint64_t figure) { own()->figure = figure; }
 void world_slow(uint64_t network, uint64_t sync) {
   world->network = network;
   world->sync = sync;
+}
+
+void world_ask(int process) {
+  world->processes[process].is_asked = true;
+  wake(&world->processes[process], process, most_strands);
+  world_say("asks it to stop");
+}
+
+bool world_await_asking(void) {
+  while (!own()->is_asked && !own()->has_answered) wait_as(waiting, own(), NEVER);
+  return !own()->has_answered;
+}
+
+bool world_await_answer(uint64_t nanoseconds) {
+  uint64_t end = world->now + nanoseconds;
+  while (!own()->has_answered && world->now < end) wait_as(waiting, own(), end);
+  return own()->has_answered;
+}
+
+void world_answer(void) {
+  own()->has_answered = true;
+  wake_own(own(), most_strands);
 }
 
 void world_favour(int process) { world->favoured = process; }

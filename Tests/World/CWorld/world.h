@@ -54,6 +54,8 @@ struct process {
   /// The threads and descriptors that it had left when it ended.
   int left;
   uint64_t figure;
+  /// Whether its user has asked it to stop, and whether it has.
+  bool is_asked, has_answered;
   /// How many of its strands sync a file system.
   int syncing;
   struct file files[most_files];
@@ -119,6 +121,7 @@ struct world {
   /// Where the disk is full; 0 for a large one.
   uint64_t end_of_disk;
   ino_t shut;
+  uint64_t tick;
   /// The folder below which nothing can be written.
   char refused[64];
   bool is_refusing;
@@ -131,7 +134,8 @@ struct world {
   uint16_t next_port;
   struct inode inodes[most_inodes];
   uint32_t inode_count;
-  uint64_t logged;
+  uint64_t logged, spoken;
+  uint32_t connections;
 };
 
 extern struct world *world;
@@ -179,6 +183,8 @@ void silence(int process);
 
 /// Begins an empty log.
 void begin_log(void);
+/// The same, of what senders say.
+void begin_spoken(void);
 /// Notes a change of an open file, or that it was synced.
 void log_file(enum world_change kind, int file, int64_t a, int64_t b, const void *bytes, size_t count);
 /// The same for a name.

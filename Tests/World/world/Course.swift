@@ -13,9 +13,9 @@ struct Course {
   /// How long an end may run after the other one has ended.
   private static let longestEnd = 3600 * second
 
-  private let kind: Kind
-  private var tally = Tally()
-  private var users: [User]
+  let kind: Kind
+  var tally = Tally()
+  var users: [User]
   private var faults: Int
   private var hasForgotten = false
   /// Whether anything has happened in this pass for which a run may fail.
@@ -28,10 +28,12 @@ struct Course {
   /// How often the user sends: each time what has changed meanwhile, or another source.
   private var passesLeft: Int
   private let streams: UInt32?
-  private var sources: [Source]
+  var watch = Watch()
+  var versions = Versions()
+  var sources: [Source]
   /// The number of the source that this pass sends.
-  private var current = 0
-  private var changes: Changes
+  var current = 0
+  var changes: Changes
   /// What was at the destination before.
   private var before = Tree()
   /// A folder that cannot be read now, and the paths in it that had arrived.
@@ -49,11 +51,11 @@ struct Course {
   }
 
   private init(_ seed: UInt64, isCalm: Bool) {
-    kind = isCalm ? .mixed : Kind.drawn()
+    kind = isCalm ? .mixed : Kind.besides(seed) ?? Kind.drawn()
     faults = isCalm ? 0 : kind.faults
-    streams = [nil, 1, 2, 3][Int(world_draw(4))]
+    streams = kind == .torn ? 2 + UInt32(world_draw(2)) : [nil, 1, 2, 3][Int(world_draw(4))]
     passesLeft = kind.passes
-    sources = [Source(seed, "a", withLarge: kind == .full || kind == .shut)]
+    sources = [Source(seed, "a", withLarge: kind.hasLarge)]
     if passesLeft > 0 { sources.append(Source(~seed, "b")) }
     changes = Changes(seed: seed, mayHide: kind != .unrecorded)
     users = [
@@ -71,7 +73,10 @@ struct Course {
 
   private mutating func prepare() {
     switch kind {
-    case .mixed, .shut, .unrecorded: return
+    case .mixed, .shut, .unrecorded, .stopped, .torn, .parts: return
+    case .edited:
+      if world_draw(2) == 0 { world_tick(4_000_000) }
+      versions.note(sources[0].tree)
     case .beside:
       // Another home has received into the same folder.
       let process = Ends.start { try Ends.receive(home: Ends.otherHome, port: 47471) }
@@ -91,15 +96,21 @@ struct Course {
 
   /// Both users begin.
   private mutating func send() {
-    let (source, streams, remembers) = (sources[current], streams, remembers)
+    let (source, streams, remembers, kind) = (sources[current], streams, remembers, kind)
     let existing: Existing? = kind == .aside ? .setAside : nil
-    users[0].start = { try Ends.receive(remembers: remembers, existing: existing) }
-    users[1].start = { try Ends.send(source.roots, of: source.folder, streams: streams, remembers: remembers) }
+    users[0].start = { try Ends.receive(remembers: remembers, existing: existing, isStoppable: kind == .stopped) }
+    users[1].start = {
+      try Ends.send(
+        source.roots, of: source.folder, streams: streams, remembers: remembers, inParts: kind == .parts,
+        isStoppable: kind == .stopped)
+    }
     isExcused = kind.mayFail
     for index in users.indices {
       (users[index].starts, users[index].isDone, users[index].wasTold, users[index].processes) = (0, false, false, [])
       users[index].startsAt = now + (index == 0 ? 0 : Self.second + world_draw(2 * Self.second))
     }
+    if kind == .stopped { users[Int(world_draw(2))].startsAt = now + 60 * Self.second }
+    watch.begin()
   }
 
   /// Time passes: both users change something, and send once more.
@@ -116,6 +127,7 @@ struct Course {
 
   private mutating func run() -> String? {
     while true {
+      if let broken = watch.look() { return broken }
       for index in users.indices where users[index].startsAt.map({ $0 <= now }) ?? false { start(index) }
       if users.contains(where: \.isDone), users.allSatisfy({ $0.process == nil && $0.startsAt == nil }) {
         // A second run comes to its end too, or waits in vain. Nothing is to come of the others any more.
@@ -174,6 +186,7 @@ struct Course {
     let (user, isForgotten) = (users[index], hasForgotten && users[index].starts > 0)
     users[index].startsAt = nil
     users[index].starts += 1
+    beginsBesides(index)
     let process = Ends.start {
       // What one device has forgotten cannot go on: the other one's user is told so.
       if isForgotten { try? Ends.forget(user.home) }
@@ -186,7 +199,10 @@ struct Course {
   }
 
   private mutating func startOther(_ other: Other, _ index: Int) {
-    if other == .forget { hasForgotten = true }
+    if other == .forget {
+      hasForgotten = true
+      watch.stop()
+    }
     if other == .again || other == .forget { isExcused = true }
     let user = users[index]
     let process = Ends.start {
@@ -220,6 +236,7 @@ struct Course {
       guard let process = users[index].process, world_result(process) >= 0 else { continue }
       let (result, left) = (world_result(process), world_left(process))
       users[index].process = nil
+      if result == Ends.late { return "the \(name) does not stop" }
       if left > 0 { return "the \(name) has left \(left) threads or descriptors" }
       if result == 0 {
         users[index].isDone = true
@@ -234,7 +251,7 @@ struct Course {
   }
 
   /// The user starts the command again, if there is a reason.
-  private mutating func again(_ index: Int, _ result: CInt? = nil) -> String? {
+  mutating func again(_ index: Int, _ result: CInt? = nil) -> String? {
     // The other end has everything, or knows that.
     if users.contains(where: \.isDone) { return nil }
     // What was forgotten after it had arrived, or was told to be there, would be sent again, and its names are
@@ -271,6 +288,7 @@ struct Course {
       return
     case .full: return
     case .shut: return shutFolder()
+    case .torn, .stopped, .edited, .parts: return harmBesides(index)
     case .unrecorded:
       // Something is in place.
       if Tree.names(of: Ends.destination).contains(where: { !$0.hasPrefix(".peer-") }) {
@@ -296,11 +314,12 @@ struct Course {
     }
   }
 
-  private mutating func kill(_ index: Int) {
+  mutating func kill(_ index: Int) {
     guard let process = users[index].process else { return }
     world_kill(process, false)
     users[index].process = nil
     users[index].wasTold = users[index].wasTold || world_told(process) > 0
+    if index == 1 { watch.senderHasDied() }
     tally.kills += 1
   }
 
@@ -310,7 +329,9 @@ struct Course {
       world_kill(process, true)
       users[index].wasTold = users[index].wasTold || world_told(process) > 0
     }
+    if index == 0 { watch.receiverLosesPower() }
     users[index].disk.losePower(of: users[index].processes)
+    if index == 1 { watch.senderHasDied() }
     (users[index].process, users[index].others, users[index].processes) = (nil, [:], [])
     tally.powerLosses += 1
     if !users[index].isDone, users[index].startsAt == nil { _ = again(index) }
@@ -361,6 +382,7 @@ struct Course {
         "\($0) had arrived, and is lost"
       }
     }
+    if kind == .edited { return versions.broken(in: there, from: sources[0].tree) }
     if tally.passes > 0 || kind == .aside {
       if let lost = changes.lost(of: sources, in: there) { return lost }
     } else if let difference = there.difference(from: sources[0].tree) {
@@ -397,6 +419,7 @@ struct Course {
 
   /// The import has died while something has another name, and is forgotten.
   private mutating func forgetHalf() -> String? {
+    watch.stop()
     let result = alone { try Ends.forget(Ends.newHome) }
     let there = Tree(Ends.destination).withoutStaging
     if let lost = changes.lost(of: [], in: there) { return lost }

@@ -33,6 +33,8 @@ enum Ends {
       } catch let failure as TransferFailure {
         world_say("fails: \(failure.message)")
         return failure.kind.rawValue
+      } catch is Late {
+        return late
       } catch {
         world_say("fails: \(error)")
         return 1
@@ -53,7 +55,8 @@ enum Ends {
   /// `peer receive`; with `remembers`, what an earlier pass has brought is known. Tells how many items were
   /// removed since they arrived.
   static func receive(
-    remembers: Bool = false, existing: Existing? = nil, home: String = newHome, port: UInt16 = port
+    remembers: Bool = false, existing: Existing? = nil, isStoppable: Bool = false, home: String = newHome,
+    port: UInt16 = port
   ) throws {
     var options = Receiver.Options(
       listen: HostAndPort(host: "127.0.0.1", port: port), label: "new", software: "world", giveUpAfter: patience)
@@ -63,18 +66,22 @@ enum Ends {
     let importer = try FolderImporter(
       into: Array(destination.utf8), preserving: Preserved(), atMost: nil,
       existing: existing ?? (remembers ? .merge : nil))
-    let result = try PeerReceiver.receive(
-      options, into: importer, memory: TransferStore(home: Array(home.utf8)), isAnnounced: false
-    ) {
-      tell("receiver", $0)
-    } stopping: { _ in
+    let failed = Mutex<[UInt16: TransferFailure]>([:])
+    let result = try stopping(isStoppable) {
+      try PeerReceiver.receive(
+        options, into: importer, memory: TransferStore(home: Array(home.utf8)), isAnnounced: false,
+        telling: { tell("receiver", $0, failed) }, stopping: $0)
     }
     world_say("receives \(result.total), \(result.removed)")
     tellEnd(result.removed)
+    if let failure = failed.withLock({ $0.values.first }) { throw failure }
   }
 
   /// `peer send`, of everything in a folder of the source.
-  static func send(_ roots: [String], of folder: String, streams: UInt32?, remembers: Bool = false) throws {
+  static func send(
+    _ roots: [String], of folder: String, streams: UInt32?, remembers: Bool = false, inParts: Bool = false,
+    isStoppable: Bool = false
+  ) throws {
     var options = Sender.Options(
       target: .host(HostAndPort(host: "127.0.0.1", port: port)), label: "old", software: "world", streams: streams,
       giveUpAfter: patience)
@@ -82,22 +89,50 @@ enum Ends {
     if remembers { options.knownDevices = .migrating(isKept: true) }
     // Its sources are named by their paths in the user's home.
     setenv("HOME", source, 1)
-    let sources = try FolderSource(
-      sending: roots.map { Array("\(folder)/\($0)".utf8) }, selecting: Selection(), withOwners: false,
-      notice: { _ in })
+    let sources = try (inParts ? roots.map { [$0] } : [roots]).map { roots in
+      try FolderSource(
+        sending: roots.map { Array("\(folder)/\($0)".utf8) }, selecting: Selection(), withOwners: false,
+        notice: { _ in })
+    }
     let code = code
-    let result = try PeerSender.send(
-      [sources], options, memory: TransferStore(home: Array(oldHome.utf8))
-    ) {
-      tell("sender", $0)
-    } stopping: { _ in
-    } choosing: { (_, _) throws(TransferFailure) in
-      throw TransferFailure(.usage, "there is nothing to choose")
-    } code: { (_, _) throws(TransferFailure) in
-      TypedCode(code: code)
+    let failed = Mutex<[UInt16: TransferFailure]>([:])
+    let result = try stopping(isStoppable) {
+      try PeerSender.send(
+        sources, options, memory: TransferStore(home: Array(oldHome.utf8)), telling: { tell("sender", $0, failed) },
+        stopping: $0,
+        choosing: { (_, _) throws(TransferFailure) in throw TransferFailure(.usage, "there is nothing to choose") },
+        code: { (_, _) throws(TransferFailure) in TypedCode(code: code) })
     }
     world_say("sends \(result.total), \(result.removed), \(result.unsent) unsent")
     tellEnd(result.removed)
+    if let failure = failed.withLock({ $0.values.first }) { throw failure }
+  }
+
+  /// The result of a process that goes on though its user has asked it to stop.
+  static let late: CInt = 99
+  private struct Late: Error {}
+  /// More than all limits of an end that was stopped.
+  private static let longestStop: UInt64 = 30_000_000_000
+
+  /// Runs an end that is stopped when its user asks for that, and then has to end soon.
+  private static func stopping<Result>(
+    _ isStoppable: Bool, _ run: ((@escaping @Sendable (TransferFailure.Kind) -> Void) -> Void) throws -> Result
+  ) throws -> Result {
+    guard isStoppable else { return try run { _ in } }
+    let isLate = Mutex(false)
+    var user: OwnerThread?
+    let result = Swift.Result {
+      try run { stop in
+        user = try? OwnerThread(name: "user") {
+          guard world_await_asking() else { return }
+          stop(.interrupted)
+          if !world_await_answer(longestStop) { isLate.withLock { $0 = true } }
+        }
+      }
+    }
+    withExtendedLifetime(user) { world_answer() }
+    if isLate.withLock({ $0 }) { throw Late() }
+    return try result.get()
   }
 
   /// `peer forget --older-than` with a time that every unfinished transfer has reached.
@@ -119,8 +154,13 @@ enum Ends {
     _ = try store.list()
   }
 
-  private static func tell(_ end: String, _ event: TransferEvent) {
+  /// Notes an event, and the parts that have failed: the command fails with them.
+  private static func tell(_ end: String, _ event: TransferEvent, _ failed: borrowing Mutex<[UInt16: TransferFailure]>)
+  {
     if case .progress = event { return }
+    if case .partEnded(let part) = event {
+      failed.withLock { $0[part.number] = if case .failure(let failure) = part.result { failure } else { nil } }
+    }
     world_say("\(end): \(event)")
     if case .done(let result) = event { tellEnd(result.removed) }
   }

@@ -129,7 +129,8 @@ struct Campaign {
 
 /// What has happened in a world, or in several.
 struct Tally {
-  var kills = 0, powerLosses = 0, cuts = 0, stalls = 0, secondProcesses = 0, lostWrites = 0, passes = 0
+  var kills = 0, powerLosses = 0, cuts = 0, stalls = 0, secondProcesses = 0, lostWrites = 0, passes = 0, stops = 0,
+    edits = 0
   var switches: UInt64 = 0, trace: UInt64 = 0
   var isBroken = false
 
@@ -141,12 +142,14 @@ struct Tally {
     secondProcesses += other.secondProcesses
     lostWrites += other.lostWrites
     passes += other.passes
+    stops += other.stops
+    edits += other.edits
     switches += other.switches
     trace ^= other.trace
   }
 
   var words: String {
     "\(kills) kills, \(powerLosses) power losses, \(cuts) cuts, \(stalls) stalls, \(secondProcesses) second processes, "
-      + "\(lostWrites) lost writes, \(passes) later passes, \(switches) switches"
+      + "\(lostWrites) lost writes, \(passes) later passes, \(stops) stops, \(edits) edits, \(switches) switches"
   }
 }

@@ -59,6 +59,21 @@ struct Changes {
     source.tree = Tree(source.folder)
   }
 
+  /// The old device's user removes a file.
+  mutating func remove(from source: inout Source) {
+    let files = source.tree.items.keys.filter {
+      (source.tree.items[$0]?.mode ?? 0) & S_IFMT == S_IFREG && $0.contains("/")
+    }
+    guard let name = files.sorted().dropFirst(below(max(1, files.count))).first, let end = name.lastIndex(of: "/")
+    else { return }
+    let (path, folder) = ("\(source.folder)/\(name)", "\(source.folder)/\(name[..<end])")
+    world_say("removes \(path)")
+    touch(path, at: source.tree.items[name]?.modified ?? 0)
+    unlink(path)
+    touch(folder, at: 900_000_000 + below(90_000_000))
+    source.tree = Tree(source.folder)
+  }
+
   /// The new device's user has something at the places where roots are to arrive.
   mutating func settle(in destination: String, under roots: [String]) {
     for root in roots where below(3) > 0 {

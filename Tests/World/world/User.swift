@@ -1,4 +1,5 @@
 import CWorld
+import TestSupport
 
 extension Course {
   /// What happens besides.
@@ -15,10 +16,25 @@ extension Course {
     case shut
     /// The disk of the new device's records is full when the first items are in place: no run may fail.
     case unrecorded
+    /// Connections are cut and stall, one at a time.
+    case torn
+    /// Users stop their commands, and one of them comes late.
+    case stopped
+    /// Files are changed and removed while they are sent.
+    case edited
+    /// Each root is a part of the plan; the disk has no room for one of them, for some time.
+    case parts
 
     /// Any of them, as the seed decides: mostly the first one.
     static func drawn() -> Self {
       [.mixed, .mixed, .mixed, .mixed, .beside, .aside, .full, .shut, .unrecorded][Int(world_draw(9))]
+    }
+
+    /// One of the later ones, which leave the draws of the others as they are.
+    static func besides(_ seed: UInt64) -> Self? {
+      var generator = Generator(seed: seed ^ 0xB0D1E5)
+      let kinds: [Self] = [.torn, .stopped, .edited, .parts]
+      return kinds.dropFirst(Int(generator.next() % 16)).first
     }
 
     /// How often something happens; where that has its moment, how often this is looked for.
@@ -30,6 +46,10 @@ extension Course {
       case .aside: 1000
       case .shut: 400
       case .unrecorded: 4000
+      case .torn: 4 + Int(world_draw(8))
+      case .stopped: 1 + Int(world_draw(3))
+      case .edited: 3 + Int(world_draw(6))
+      case .parts: 2 + Int(world_draw(6))
       }
     }
 
@@ -38,12 +58,20 @@ extension Course {
       switch self {
       case .mixed, .beside: world_draw(3) > 0 ? 0 : 1 + Int(world_draw(3))
       case .unrecorded: 1
-      case .aside, .full, .shut: 0
+      case .aside, .full, .shut, .torn, .stopped, .edited, .parts: 0
       }
     }
 
+    /// Whether a large file is sent too.
+    var hasLarge: Bool { self == .full || self == .shut || self == .torn || self == .parts }
+
     /// Whether a run may fail from the beginning on.
-    var mayFail: Bool { self == .aside || self == .full || self == .shut }
+    var mayFail: Bool {
+      switch self {
+      case .mixed, .beside, .unrecorded: false
+      case .aside, .full, .shut, .torn, .stopped, .edited, .parts: true
+      }
+    }
   }
 
   /// A machine, and its user with a command that is started again until it succeeds.

@@ -45,6 +45,9 @@ void world_lose_at_sync(bool when_not_alone);
 /// From here on the disk is small, and has so many bytes that are not its reserve.
 void world_narrow(uint64_t room);
 
+/// From here on a file's changes are dated with the last tick of so many nanoseconds.
+void world_tick(uint64_t nanoseconds);
+
 /// From here on this folder cannot be opened; 0 for none.
 void world_shut(uint64_t folder);
 
@@ -101,6 +104,18 @@ int world_left(int process);
 /// Ends a process at once. If its machine ends with it, its connections fall silent; else they end.
 void world_kill(int process, bool with_machine);
 
+/// Its user asks a process to stop.
+void world_ask(int process);
+
+/// Waits until this process is asked to stop; returns false if it has answered before.
+bool world_await_asking(void);
+
+/// Waits until this process has answered; returns false if that takes so many nanoseconds.
+bool world_await_answer(uint64_t nanoseconds);
+
+/// This process does no more of what it may be asked to stop.
+void world_answer(void);
+
 /// Until it ends, this process goes on more often than others.
 void world_favour(int process);
 
@@ -139,6 +154,16 @@ struct world_logged {
 
 /// The log of changes of all processes, and its length.
 const unsigned char *world_log(uint64_t *length);
+
+/// Bytes that a sender has said on a connection, or was told; `size` bytes follow.
+struct world_said {
+  uint32_t connection;
+  bool is_told;
+  uint64_t size;
+};
+
+/// The plaintext of all connections that senders have begun, and its length.
+const unsigned char *world_spoken(uint64_t *length);
 
 /// A file of the director's replaces another one, and has its number and times.
 void world_replace(uint64_t file, uint64_t new_file);
