@@ -41,6 +41,7 @@ final class Acknowledged {
     var isData = false
     var session: SessionID?
     var part: UInt16 = 0
+    var isDone = false
     /// The frames that are not acknowledged as durable.
     var frames: [[Piece]] = []
     var written = 0, durable = 0
@@ -49,6 +50,8 @@ final class Acknowledged {
   private var place: UInt64 = 0
   private var conversations: [UInt32: Conversation] = [:]
   private var transfers: [SessionID: TransferID] = [:]
+  /// The sessions whose present part has failed: what is acknowledged of it may not be needed any more.
+  private var failed: Set<SessionID> = []
   private var facts: [TransferID: Facts] = [:]
   private var decompression = Decompression()
   /// How often a sender has said FINISH.
@@ -125,16 +128,30 @@ final class Acknowledged {
     case .verdict(let verdict):
       transfers[verdict.session] = verdict.transfer
       conversation.session = verdict.session
-    case .offer(let totals): conversation.part = totals.part
+    case .offer(let totals):
+      (conversation.part, conversation.isDone) = (totals.part, false)
+      conversation.session.map { _ = failed.remove($0) }
+    case .failed: fail(conversation)
     case .finish:
       finishes += 1
       change(conversation) { $0.finishing.insert(conversation.part) }
-    case .done: change(conversation) { $0.finishing.remove(conversation.part) }
-    case .receipt: change(conversation) { $0.receipted.insert(conversation.part) }
+    case .done:
+      conversation.isDone = true
+      change(conversation) { $0.finishing.remove(conversation.part) }
+    case .receipt where conversation.isDone: change(conversation) { $0.receipted.insert(conversation.part) }
     case .notStored(let item):
       if let path = try? ArchivePath(item.path) { change(conversation) { $0.exempt.insert(path) } }
     default: break
     }
+  }
+
+  private func fail(_ conversation: Conversation) {
+    guard let session = conversation.session else { return }
+    failed.insert(session)
+    for (number, other) in conversations where other.session == session {
+      conversations[number]?.frames = other.frames.map { _ in [] }
+    }
+    change(conversation) { ($0.written, $0.durable) = ([:], [:]) }
   }
 
   private func change(_ conversation: Conversation, _ body: (inout Facts) -> Void) {
@@ -150,7 +167,7 @@ final class Acknowledged {
     case .data(let header):
       let pieces = try pieces(header, bytes, body, conversation)
       for piece in pieces { check(piece, conversation) }
-      conversation.frames.append(pieces)
+      conversation.frames.append(conversation.session.map(failed.contains) == true ? [] : pieces)
     case .ack(let ack):
       for piece in conversation.frames[conversation.written..<Int(ack.written)].joined() {
         change(conversation) { $0.written[piece.item, default: ByteRanges()].insert(piece.range) }
