@@ -249,6 +249,7 @@ REAL(ssize_t, send, int file, const void *bytes, size_t count, int flags) {
   uint32_t part = count < room ? (uint32_t)count : room;
   if (part > 1 && draw() % 16 == 0) part = 1 + (uint32_t)(draw() % part);
   carry(peer, bytes, part);
+  if (world->messages_to_alarm > 0 && --world->messages_to_alarm == 0) world->alarm = 1 + draw() % 16;
   note_bytes(bytes, part);
   note("sends %u to %d: %04x", part, socket->peer, (unsigned)world->counts.trace & 0xFFFF);
   return part;

@@ -430,6 +430,8 @@ void world_favour(int process) { world->favoured = process; }
 
 void world_alarm_at_folder(uint64_t count) { world->folders_to_alarm = count; }
 
+void world_alarm_at_message(uint64_t count) { world->messages_to_alarm = count; }
+
 int world_left(int process) { return world->processes[process].left; }
 
 enum world_news world_turn(uint64_t until, uint64_t points) {

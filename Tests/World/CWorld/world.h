@@ -126,7 +126,7 @@ struct world {
   char refused[64];
   bool is_refusing;
   int favoured;
-  uint64_t folders_to_alarm;
+  uint64_t folders_to_alarm, messages_to_alarm;
   uint64_t events[most_objects];
   uint64_t timers[most_objects];
   bool events_used[most_objects], timers_used[most_objects];

@@ -73,7 +73,7 @@ struct Course {
 
   private mutating func prepare() {
     switch kind {
-    case .mixed, .shut, .unrecorded, .stopped, .torn, .parts: return
+    case .mixed, .shut, .unrecorded, .stopped, .torn, .parts, .struck: return
     case .edited:
       if world_draw(2) == 0 { world_tick(4_000_000) }
       versions.note(sources[0].tree)
@@ -176,6 +176,10 @@ struct Course {
       return 0
     }
     if kind == .unrecorded { return 1 + world_draw(4) }
+    if kind == .struck {
+      world_alarm_at_message(1 + world_draw(48))
+      return 0
+    }
     return kind == .aside || kind == .shut ? 1 + world_draw(20) : 1 + world_draw(UInt64(1) << (3 + world_draw(11)))
   }
 
@@ -288,7 +292,7 @@ struct Course {
       return
     case .full: return
     case .shut: return shutFolder()
-    case .torn, .stopped, .edited, .parts: return harmBesides(index)
+    case .torn, .stopped, .edited, .parts, .struck: return harmBesides(index)
     case .unrecorded:
       // Something is in place.
       if Tree.names(of: Ends.destination).contains(where: { !$0.hasPrefix(".peer-") }) {
@@ -323,7 +327,7 @@ struct Course {
     tally.kills += 1
   }
 
-  private mutating func losePower(_ index: Int) {
+  mutating func losePower(_ index: Int) {
     let running = users[index].others.keys.sorted() + (users[index].process.map { [$0] } ?? [])
     for process in running {
       world_kill(process, true)
@@ -382,7 +386,7 @@ struct Course {
         "\($0) had arrived, and is lost"
       }
     }
-    if kind == .edited { return versions.broken(in: there, from: sources[0].tree) }
+    if kind == .edited { return versions.broken(in: there, from: sources[0].tree, after: watch.finishes) }
     if tally.passes > 0 || kind == .aside {
       if let lost = changes.lost(of: sources, in: there) { return lost }
     } else if let difference = there.difference(from: sources[0].tree) {

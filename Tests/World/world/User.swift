@@ -24,6 +24,8 @@ extension Course {
     case edited
     /// Each root is a part of the plan; the disk has no room for one of them, for some time.
     case parts
+    /// The receiver, or its machine, dies just after something was said.
+    case struck
 
     /// Any of them, as the seed decides: mostly the first one.
     static func drawn() -> Self {
@@ -33,7 +35,7 @@ extension Course {
     /// One of the later ones, which leave the draws of the others as they are.
     static func besides(_ seed: UInt64) -> Self? {
       var generator = Generator(seed: seed ^ 0xB0D1E5)
-      let kinds: [Self] = [.torn, .stopped, .edited, .parts]
+      let kinds: [Self] = [.torn, .stopped, .edited, .parts, .struck]
       return kinds.dropFirst(Int(generator.next() % 16)).first
     }
 
@@ -48,6 +50,7 @@ extension Course {
       case .unrecorded: 4000
       case .torn: 4 + Int(world_draw(8))
       case .stopped: 1 + Int(world_draw(3))
+      case .struck: 2 + Int(world_draw(4))
       case .edited: 3 + Int(world_draw(6))
       case .parts: 2 + Int(world_draw(6))
       }
@@ -58,7 +61,7 @@ extension Course {
       switch self {
       case .mixed, .beside: world_draw(3) > 0 ? 0 : 1 + Int(world_draw(3))
       case .unrecorded: 1
-      case .aside, .full, .shut, .torn, .stopped, .edited, .parts: 0
+      case .aside, .full, .shut, .torn, .stopped, .edited, .parts, .struck: 0
       }
     }
 
@@ -69,7 +72,7 @@ extension Course {
     var mayFail: Bool {
       switch self {
       case .mixed, .beside, .unrecorded: false
-      case .aside, .full, .shut, .torn, .stopped, .edited, .parts: true
+      case .aside, .full, .shut, .torn, .stopped, .edited, .parts, .struck: true
       }
     }
   }

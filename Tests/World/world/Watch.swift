@@ -8,15 +8,18 @@ struct Watch {
   private let acknowledged = Acknowledged()
   /// What was at the destination before anything of this pass could arrive; nil if something may have.
   private var before: Tree?
-  private var finishes = 0
+  private var finishesBefore = 0
   private var isOver = false
   private var hasSenderDied = false
+
+  /// How often a sender has said FINISH.
+  var finishes: Int { acknowledged.finishes }
 
   /// Both users begin.
   mutating func begin() {
     _ = acknowledged.hear()
     before = acknowledged.mayImport ? nil : Tree(Ends.destination).withoutStaging
-    finishes = acknowledged.finishes
+    finishesBefore = acknowledged.finishes
   }
 
   /// From here on users forget what is promised.
@@ -38,7 +41,7 @@ struct Watch {
   mutating func look() -> String? {
     guard !isOver else { return nil }
     if let broken = acknowledged.hear() { return broken }
-    if let before, acknowledged.finishes == finishes {
+    if let before, acknowledged.finishes == finishesBefore {
       let there = Tree(Ends.destination).withoutStaging
       if there != before { return "before everything has arrived, \(there.difference(from: before) ?? "")" }
     }
@@ -67,9 +70,11 @@ struct Versions {
   private var contents: [String: Set<Data>] = [:]
   /// Whether it has changed since the newest sender began.
   private var isStale = false
+  /// How often a sender had said FINISH then.
+  private var finishes = 0
 
   /// The newest sender begins.
-  mutating func begin() { isStale = false }
+  mutating func begin(after finishes: Int) { (isStale, self.finishes) = (false, finishes) }
 
   /// The source is like this now.
   mutating func note(_ tree: Tree) {
@@ -78,9 +83,9 @@ struct Versions {
   }
 
   /// What is at the destination must have been at the source, as a whole; and all of it, if nothing has
-  /// changed since.
-  func broken(in there: Tree, from source: Tree) -> String? {
-    if !isStale, let difference = there.difference(from: source) { return difference }
+  /// changed since the sender began that has told what there is.
+  func broken(in there: Tree, from source: Tree, after finishes: Int) -> String? {
+    if !isStale, finishes > self.finishes, let difference = there.difference(from: source) { return difference }
     return there.items.keys.sorted().first { contents[$0]?.contains(there.items[$0]?.content ?? Data()) != true }
       .map { "\($0) has a content that the source has never had" }
   }
@@ -90,7 +95,7 @@ extension Course {
   /// A command of a user begins, in one of the later kinds.
   mutating func beginsBesides(_ index: Int) {
     if kind == .parts { world_refuse(nil) }
-    if kind == .edited, index == 1 { versions.begin() }
+    if kind == .edited, index == 1 { versions.begin(after: watch.finishes) }
   }
 
   /// Something happens, in one of the later kinds.
@@ -113,6 +118,10 @@ extension Course {
         if world_draw(4) == 0 { changes.remove(from: &sources[0]) } else { changes.change(&sources[0]) }
         versions.note(sources[0].tree)
       }
+    case .struck:
+      if world_draw(3) == 0 { return losePower(0) }
+      kill(0)
+      _ = again(0)
     case .parts:
       let staged = Tree.names(of: Ends.destination).filter { $0.hasPrefix(".peer-") }
       switch world_draw(4) {

@@ -122,6 +122,9 @@ void world_favour(int process);
 /// So many made folders from here on there is an alarm.
 void world_alarm_at_folder(uint64_t count);
 
+/// A few points after so many messages from here on there is an alarm.
+void world_alarm_at_message(uint64_t count);
+
 /// What has happened to a file.
 enum world_change {
   /// It has these bytes from `a` on.
