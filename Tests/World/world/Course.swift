@@ -16,7 +16,7 @@ struct Course {
   let kind: Kind
   var tally = Tally()
   var users: [User]
-  private var faults: Int
+  var faults: Int
   private var hasForgotten = false
   /// Whether anything has happened in this pass for which a run may fail.
   private var isExcused = false
@@ -75,7 +75,7 @@ struct Course {
     switch kind {
     case .mixed, .shut, .unrecorded, .stopped, .torn, .parts, .struck: return
     case .edited:
-      if world_draw(2) == 0 { world_tick(4_000_000) }
+      if world_draw(2) == 0 { world_tick(10_000_000) }
       versions.note(sources[0].tree)
     case .beside:
       // Another home has received into the same folder.
@@ -176,6 +176,7 @@ struct Course {
       return 0
     }
     if kind == .unrecorded { return 1 + world_draw(4) }
+    if kind == .edited { return 1 + world_draw(64) }
     if kind == .struck {
       world_alarm_at_message(1 + world_draw(48))
       return 0

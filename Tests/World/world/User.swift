@@ -51,7 +51,7 @@ extension Course {
       case .torn: 4 + Int(world_draw(8))
       case .stopped: 1 + Int(world_draw(3))
       case .struck: 2 + Int(world_draw(4))
-      case .edited: 3 + Int(world_draw(6))
+      case .edited: 6 + Int(world_draw(14))
       case .parts: 2 + Int(world_draw(6))
       }
     }
@@ -66,7 +66,7 @@ extension Course {
     }
 
     /// Whether a large file is sent too.
-    var hasLarge: Bool { self == .full || self == .shut || self == .torn || self == .parts }
+    var hasLarge: Bool { self == .full || self == .shut || self == .torn || self == .parts || self == .edited }
 
     /// Whether a run may fail from the beginning on.
     var mayFail: Bool {

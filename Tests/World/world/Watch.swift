@@ -110,7 +110,12 @@ extension Course {
       world_ask(process)
       tally.stops += 1
     case .edited:
-      if world_draw(3) == 0 {
+      // What has not arrived yet is seldom worth it.
+      guard !Tree(Ends.destination).staged.items.isEmpty || world_draw(64) == 0 else {
+        faults += 1
+        return
+      }
+      if world_draw(4) == 0 {
         kill(1)
         _ = again(1)
       } else {
