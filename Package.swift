@@ -224,17 +224,6 @@ let package = Package(
     .executableTarget(
       name: "TestAppExtension", dependencies: ["AppMigrationKit"], path: "Tests/TestAppExtension",
       swiftSettings: common),
-    .target(
-      name: "TransferSimulator",
-      dependencies: [
-        "MigrationArchive", "MigrationEngine", "MigrationSystem", "MigrationTransfer", "MigrationWire", "TestSupport",
-      ],
-      path: "Tests/Simulator/Simulation", swiftSettings: common),
-    .executableTarget(
-      name: "simulate", dependencies: ["MigrationSystem", "TransferSimulator"], path: "Tests/Simulator/simulate",
-      swiftSettings: common),
-    .testTarget(
-      name: "SimulatorTests", dependencies: ["TransferSimulator"], path: "Tests/Simulator/Tests", swiftSettings: common),
     // The world in which both ends run as they are.
     .target(
       name: "CWorld", dependencies: ["COpenSSL"],
@@ -284,7 +273,7 @@ if fuzzing != nil {
       dependencies: [
         "COpenSSL", "FuzzDriver", "MigrationArchive", "MigrationCredentials",
         "MigrationDiscovery", "MigrationEngine", "MigrationHost", "MigrationPage", "MigrationSystem", "MigrationTLS",
-        "MigrationTransfer", "MigrationVault", "MigrationWire", "TestSupport", "TransferSimulator",
+        "MigrationTransfer", "MigrationVault", "MigrationWire", "TestSupport",
       ],
       path: "Tests/Fuzzing",
       exclude: ["Corpus", "Dictionaries", "Driver", "Wire", "make_corpus.py", "seeds.py"],

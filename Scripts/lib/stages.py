@@ -27,7 +27,7 @@ WRONG = re.compile(r" recorded an issue |: (?:fatal )?error: |Fatal error|\| FAI
 """A line that tells a failure."""
 PROBES = r"\.\w+Probe(/|$)"
 """The suites that a test starts in a process of its own; they are left out."""
-PROGRAMS = ["peer", "TestApp", "TestAppExtension", "simulate", "carry"]
+PROGRAMS = ["peer", "TestApp", "TestAppExtension", "carry"]
 RELEASE = {"PEER_PROGRAMS": f"{ROOT}/.build/release-static/release", "PEER_BINARY": f"{ROOT}/.build/release-static/release/peer"}
 DEBUG = {"PEER_PROGRAMS": f"{ROOT}/.build/debug", "PEER_BINARY": f"{ROOT}/.build/debug/peer"}
 BOUND = 1800
@@ -106,8 +106,6 @@ def check_stages():
         released("demo of a clip", "Scripts/demo --clip", alone="release folder"),
         released("installing", 'python3 "$root/Scripts/lib/install_checks.py"'),
         released("Debian package", 'folder=$(mktemp -d); trap \'rm -rf "$folder"\' EXIT; Scripts/package --check "$folder"', alone="release folder"),
-        released("simulations", "Scripts/simulate --seeds 10000 --mutations", alone="release folder"),
-        released("simulations of a receiver that stays", "Scripts/simulate --seeds 3000 --keep", alone="release folder"),
         Stage("the world", ".build/debug/interleave; .build/debug/world --seeds 1000", needs="debug build", room=2),
         released("attacks", "Lab/attack", room=4),
     ]

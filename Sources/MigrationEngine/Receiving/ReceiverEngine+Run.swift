@@ -186,7 +186,7 @@ extension ReceiverEngine {
   }
 }
 
-/// The receiver's invariants between two events; tests and the simulator check them.
+/// The receiver's invariants between two events; tests check them.
 extension ReceiverEngine {
   /// The invariant that does not hold; nil if all hold.
   package func checkInvariants() -> String? {

@@ -4,7 +4,6 @@ import MigrationWire
 import TestSupport
 
 @testable import MigrationArchive
-@testable import TransferSimulator
 
 /// Journals with any records: each part of the input is the body of a record, which gets the right
 /// authentication code, as if the program had written it. Records of a journal have bytes that say
@@ -76,11 +75,10 @@ enum JournalCheck {
   static func recovery(_ input: ArraySlice<UInt8>) {
     var bytes = InputBytes(input)
     let shape = bytes.byte()
-    let world = World(seed: UInt64(shape & 3), keepsTrace: false)
-    let disk = SimulatedDisk(world, mutation: nil)
-    defer { disk.letGo() }
-    let area = disk.makeArea(of: transfer)
-    for _ in 0..<bytes.number(below: 4) { addEntry(&bytes, to: area, disk) }
+    guard let scratch = try? Scratch(), let parent = try? SharedDirectory(Directory.open(scratch.path)),
+      let disk = try? DirectoryDisk(making: Staging.name(of: transfer), in: parent)
+    else { fatalError("there is no memory for a disk") }
+    for _ in 0..<bytes.number(below: 4) { addEntry(&bytes, to: disk) }
     var journal: [UInt8] = []
     if shape & 4 == 0 {
       var opened = ByteWriter()
@@ -93,10 +91,10 @@ enum JournalCheck {
       let body = bytes.part()
       if kind < 0x80 { append(kind, body, to: &journal) } else { journal += body }
     }
-    area.journalNode.write(.data(0, journal))
+    do { try disk.journal.write(at: 0, journal.span) } catch { fatalError("\(error)") }
     let fate: [Staging.ImportFate] = [.told, .succeeded, .mustBeAsked, .told]
-    guard let first = recover(area, fate[Int(shape >> 3 & 3)]) else { return }
-    guard let second = recover(area, fate[Int(shape >> 3 & 3)]) else {
+    guard let first = recover(disk, fate[Int(shape >> 3 & 3)]) else { return }
+    guard let second = recover(disk, fate[Int(shape >> 3 & 3)]) else {
       fatalError("what was recovered cannot be recovered again")
     }
     promise(first.marks == second.marks, "a second recovery finds other items")
@@ -106,10 +104,10 @@ enum JournalCheck {
     promise(first.partials.count <= Limits.incompleteFiles, "too many incomplete files are recovered")
   }
 
-  private static func recover(_ area: SimulatedArea, _ fate: Staging.ImportFate) -> Ledger? {
+  private static func recover(_ disk: DirectoryDisk, _ fate: Staging.ImportFate) -> Ledger? {
     do {
       let staging = try Staging.recover(
-        from: area, for: offer, transfer: transfer, keys: keys, import: fate)
+        from: disk, for: offer, transfer: transfer, keys: keys, import: fate)
       return staging.shared.withLock { $0.ledger }
     } catch {
       promise(error is ArchiveError, "the recovery fails with \(error)")
@@ -117,9 +115,9 @@ enum JournalCheck {
     }
   }
 
-  private static func addEntry(_ bytes: inout InputBytes, to area: SimulatedArea, _ disk: SimulatedDisk) {
+  private static func addEntry(_ bytes: inout InputBytes, to disk: DirectoryDisk) {
     guard let path = bytes.path() else { return }
-    let places = area.places()
+    let places = disk.places()
     switch bytes.number(below: 4) {
     case 0: try? places.makeDirectory(path)
     case 1: try? places.makeSymbolicLink(path, target: [0x61])
