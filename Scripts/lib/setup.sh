@@ -141,10 +141,10 @@ version_of() {
   "$1" --version 2>/dev/null </dev/null | sed -n 's/.*Swift version \([0-9]*\)\.\([0-9]*\).*/\1 \2/p' | head -n 1
 }
 
-# Whether a version, such as "6 3", is 6.3 or later.
+# Whether a version, such as "6 3", is 6.2 or later.
 is_recent() {
   local major=${1% *} minor=${1#* }
-  [ "$major" -gt 6 ] || { [ "$major" -eq 6 ] && [ "$minor" -ge 3 ]; }
+  [ "$major" -gt 6 ] || { [ "$major" -eq 6 ] && [ "$minor" -ge 2 ]; }
 }
 
 # Puts a recent toolchain first in PATH: the present one, or one at a usual place.
@@ -176,9 +176,9 @@ find_swift() {
       "The toolchain must be made for this system: https://www.swift.org/install/linux/"
   fi
   if [ -n "$old" ]; then
-    fail "The Swift toolchain here is older than 6.3: $old." "A newer one: https://www.swift.org/install/linux/"
+    fail "The Swift toolchain here is older than 6.2: $old." "A newer one: https://www.swift.org/install/linux/"
   fi
-  fail "No Swift toolchain was found; 6.3 or later is needed." "How to get one: https://www.swift.org/install/linux/"
+  fail "No Swift toolchain was found; 6.2 or later is needed." "How to get one: https://www.swift.org/install/linux/"
 }
 
 set_up() {
@@ -313,12 +313,12 @@ build() {
 # Without debug information, which would be most of a program; the names of its functions stay, for
 # profiles. Without a build ID too, which would differ in another folder. Scripts/posture checks the
 # protections: the data that the loader relocates is read-only afterwards, no library is looked for
-# beside the program, and C checks its frames and the sizes of the memory that it fills. They are
-# not in Package.swift, which would keep other packages from depending on this one.
+# beside the program, and C checks its frames and the sizes of the memory that it fills. All but the
+# last are not in Package.swift, which would keep other packages from depending on this one.
 build_release() {
   local words=() flag
   for flag in --build-id=none -z relro -z now -z noexecstack; do words+=(-Xlinker "$flag"); done
-  for flag in -fstack-protector-strong -fstack-clash-protection -ftrivial-auto-var-init=zero -D_FORTIFY_SOURCE=3; do
+  for flag in -fstack-protector-strong -fstack-clash-protection -ftrivial-auto-var-init=zero; do
     words+=(-Xcc "$flag")
   done
   bounded "$build_seconds" swift build --package-path "${package:-$root}" --scratch-path "$release_scratch" \

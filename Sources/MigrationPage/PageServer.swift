@@ -12,7 +12,7 @@ package struct PageServer: ~Copyable {
   private let owner: UInt32
   private var gate: Gate
   private var poller: Poller
-  private var connections: [UniqueBox] = []
+  private var connections: [UniqueBox]
   /// When it ends if no page is there.
   private var end: BootInstant
   /// Until when nothing is accepted, because there are no descriptors left.
@@ -39,6 +39,8 @@ package struct PageServer: ~Copyable {
     self.poller = poller
     self.program = program
     self.owner = owner
+    // Not before something throws: Swift 6.2 would destroy it twice.
+    connections = []
     end = .now() + Gate.lifeOfTicket
   }
 

@@ -80,9 +80,10 @@ package enum CurrentProcess {
   /// The machine's own name.
   package static func hostName() throws(SystemError) -> String {
     // Linux allows 64 bytes and a terminator.
-    try unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 65) { (buffer) throws(SystemError) in
-      try perform("read the host name") { unsafe gethostname(buffer.baseAddress!, buffer.count) }
-      return unsafe String(cString: buffer.baseAddress!)
+    try unsafe withStackMemory(byteCount: 65) { (buffer) throws(SystemError) in
+      let text = unsafe buffer.bindMemory(to: CChar.self).baseAddress!
+      try perform("read the host name") { unsafe gethostname(text, buffer.count) }
+      return unsafe String(cString: text)
     }
   }
 

@@ -63,8 +63,7 @@ extension Descriptor {
     var size = 1_024
     while true {
       do {
-        return try unsafe withUnsafeTemporaryAllocation(byteCount: size, alignment: 1) {
-          (buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> [UInt8] in
+        return try unsafe withStackMemory(byteCount: size) { (buffer) throws(SystemError) -> [UInt8] in
           let count = try calling(operation) { unsafe body(buffer) }
           return unsafe count == 0 ? [] : [UInt8](buffer[..<count])
         }

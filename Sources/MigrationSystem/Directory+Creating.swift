@@ -3,7 +3,7 @@ import Glibc
 
 extension Directory {
   /// Creates a file for writing; fails if the name is taken. The umask applies to the mode.
-  @specialized(where Name == ArraySlice<UInt8>)
+  @_specialize(where Name == ArraySlice<UInt8>)
   package func createFile<Name: PathBytes & ~Escapable>(
     _ name: Name, mode: UInt32 = 0o600
   ) throws(SystemError) -> Descriptor {

@@ -86,7 +86,7 @@ package struct Directory: ~Copyable, Sendable {
   }
 
   /// Opens a regular file by its name.
-  @specialized(where Name == ArraySlice<UInt8>)
+  @_specialize(where Name == ArraySlice<UInt8>)
   package func openChild<Name: PathBytes & ~Escapable>(
     _ name: Name, _ flags: OpenFlags = .readOnly
   ) throws(SystemError) -> Descriptor {
@@ -100,8 +100,8 @@ package struct Directory: ~Copyable, Sendable {
   }
 
   /// The kernel's status of a name; for a symbolic link, of the link itself.
-  @specialized(where Name == Span<UInt8>)
-  @specialized(where Name == ArraySlice<UInt8>)
+  @_specialize(where Name == Span<UInt8>)
+  @_specialize(where Name == ArraySlice<UInt8>)
   package func status<Name: PathBytes & ~Escapable>(_ name: Name) throws(SystemError) -> FileStatus {
     var status = stat()
     try unsafe name.callingName("examine") { unsafe fstatat(raw, $0, &status, AT_SYMLINK_NOFOLLOW) }
@@ -109,7 +109,7 @@ package struct Directory: ~Copyable, Sendable {
   }
 
   /// The same, with the flags that the file system has for the item.
-  @specialized(where Name == Span<UInt8>)
+  @_specialize(where Name == Span<UInt8>)
   package func flaggedStatus<Name: PathBytes & ~Escapable>(
     _ name: Name
   ) throws(SystemError) -> (status: FileStatus, flags: FileFlags) {
@@ -206,8 +206,7 @@ package struct Directory: ~Copyable, Sendable {
   private func forEachEntryFromHere(
     _ body: (_ name: Span<UInt8>, _ kind: FileKind?) throws(SystemError) -> Bool
   ) throws(SystemError) {
-    try unsafe withUnsafeTemporaryAllocation(byteCount: Self.entryBufferSize, alignment: 8) {
-      (buffer) throws(SystemError) in
+    try unsafe withStackMemory(byteCount: Self.entryBufferSize, alignment: 8) { (buffer) throws(SystemError) in
       while true {
         let count = try calling("list") { unsafe csystem_read_entries(raw, buffer.baseAddress!, buffer.count) }
         if count == 0 { return }

@@ -54,9 +54,8 @@ extension PathBytes where Self: ~Escapable {
       if unsafe bytes.contains(0) {
         throw unsafe SystemError(errno: EINVAL, operation: operation, subject: EscapedText.describing(bytes))
       }
-      return try unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: bytes.count + 1) {
-        (buffer: UnsafeMutableBufferPointer<CChar>) throws(SystemError) -> Result in
-        let text = buffer.baseAddress!
+      return try unsafe withStackMemory(byteCount: bytes.count + 1) { (buffer) throws(SystemError) -> Result in
+        let text = unsafe buffer.bindMemory(to: CChar.self).baseAddress!
         if let source = bytes.baseAddress { unsafe memcpy(text, source, bytes.count) }
         unsafe text[bytes.count] = 0
         return try unsafe body(UnsafeMutableBufferPointer(start: text, count: bytes.count))

@@ -44,12 +44,14 @@ package struct Poller: ~Copyable, Sendable {
   private let timer: Descriptor
   private let isLoops: Bool
   private var armed: BootInstant?
-  private var records: [pollfd] = []
+  private var records: [pollfd]
 
   /// Creates a poller; it uses one descriptor. A loop's thread waits only with its own poller.
   package init(ofLoop isLoops: Bool = false) throws(SystemError) {
     self.isLoops = isLoops
     timer = Descriptor(owning: try calling("make a timer") { csystem_timer() })
+    // Not before something throws: Swift 6.2 would destroy it twice.
+    records = []
   }
 
   /// Waits until one of the descriptors is ready, and records which are; false if the deadline

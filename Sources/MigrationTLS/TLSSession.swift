@@ -66,10 +66,18 @@ package import MigrationWire
       unsafe transport.deallocate()
       throw error
     }
+    unsafe self.init(connection, transport, of: context, outputMark: bufferSize, recordsPerKey: recordsPerKey)
+  }
+
+  /// Nothing throws here: Swift 6.2 would destroy twice what a value has that it cannot complete.
+  private init(
+    _ connection: OpaquePointer, _ transport: UnsafeMutablePointer<Transport>, of context: TLSContext, outputMark: Int,
+    recordsPerKey: Int
+  ) {
     unsafe self.connection = unsafe connection
     unsafe self.transport = unsafe transport
     ownFingerprint = context.ownFingerprint
-    outputMark = bufferSize
+    self.outputMark = outputMark
     self.recordsPerKey = recordsPerKey
   }
 

@@ -1,4 +1,4 @@
-// swift-tools-version: 6.3
+// swift-tools-version: 6.2
 import PackageDescription
 
 // Extensions as authors write them: with AppMigrationKit as the only import, and with a package's

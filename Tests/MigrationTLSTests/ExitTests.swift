@@ -9,7 +9,7 @@ import Testing
 /// Threads may use OpenSSL until their process has ended, also while it runs what `atexit` got.
 @Suite struct ExitTests {
   /// Each function with which the use of OpenSSL may begin.
-  enum Beginning: String, CaseIterable, Codable {
+  enum Beginning {
     case random, digest, authentication, sealing, drawing, curve, stretching, code, key, reading, context
     case identity, stored
 
@@ -32,15 +32,30 @@ import Testing
       case .stored: _ = try? Identity(encoded: [0])
       }
     }
-  }
 
-  @Test(arguments: Beginning.allCases) func `OpenSSL stays when the process exits`(beginning: Beginning) async {
-    await #expect(processExitsWith: .exitCode(42)) { [beginning = beginning as Beginning] in
+    /// Ends the process after it.
+    func leave() throws -> Never {
       alarm(UInt32(patience))
       // Runs after what OpenSSL may register from now on.
       atexit { _exit(OPENSSL_init_crypto(0, nil) == 1 ? 42 : 1) }
-      try beginning.use()
+      try use()
       exit(0)
     }
+  }
+
+  @Test func `OpenSSL stays when the process exits`() async {
+    await #expect(processExitsWith: .exitCode(42)) { try Beginning.random.leave() }
+    await #expect(processExitsWith: .exitCode(42)) { try Beginning.digest.leave() }
+    await #expect(processExitsWith: .exitCode(42)) { try Beginning.authentication.leave() }
+    await #expect(processExitsWith: .exitCode(42)) { try Beginning.sealing.leave() }
+    await #expect(processExitsWith: .exitCode(42)) { try Beginning.drawing.leave() }
+    await #expect(processExitsWith: .exitCode(42)) { try Beginning.curve.leave() }
+    await #expect(processExitsWith: .exitCode(42)) { try Beginning.stretching.leave() }
+    await #expect(processExitsWith: .exitCode(42)) { try Beginning.code.leave() }
+    await #expect(processExitsWith: .exitCode(42)) { try Beginning.key.leave() }
+    await #expect(processExitsWith: .exitCode(42)) { try Beginning.reading.leave() }
+    await #expect(processExitsWith: .exitCode(42)) { try Beginning.context.leave() }
+    await #expect(processExitsWith: .exitCode(42)) { try Beginning.identity.leave() }
+    await #expect(processExitsWith: .exitCode(42)) { try Beginning.stored.leave() }
   }
 }

@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test func `a part of unknown kind has any of the fields, in their forms`() throws {
-    let all = later + [(2, ascii("x")), (4, root(ascii("A/b"))), (5, body(identity))]
+    let all: [Field] = later + [(2, ascii("x")), (4, root(ascii("A/b"))), (5, body(identity))]
     #expect(code(ofPart: changed(all, 9, nil)) == nil)
     #expect(code(ofPart: changed(all, 2, [])) == .value)
     #expect(code(ofPart: changed(all, 4, root([0x62]) + root([0x61]))) == .value)
@@ -99,7 +99,7 @@ import Testing
   ])
   func `the roots of a part with an identifier are keys`(key: String, isKey: Bool) {
     #expect((code(ofPart: changed(files, 4, root(ascii(key)))) == nil) == isKey)
-    let role = folders + [(2, ascii("home"))]
+    let role: [Field] = folders + [(2, ascii("home"))]
     #expect((code(ofPart: changed(role, 4, root(ascii(key)))) == nil) == isKey)
   }
 

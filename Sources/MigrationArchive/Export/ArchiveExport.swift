@@ -170,8 +170,8 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
 
   // Without specialization the methods of a generic class are compiled once for all places, and
   // each call in them looks up the type at run time.
-  @specialized(where Place == RealDirectory)
-  @specialized(where Place == AppendedPlace)
+  @_specialize(where Place == RealDirectory)
+  @_specialize(where Place == AppendedPlace)
   package func fill(_ frame: inout FrameBuffer, written: UInt64) -> FrameFilling {
     guard !isStopped else { return .nothing(until: nil) }
     if takeFull(&frame) { return .full }

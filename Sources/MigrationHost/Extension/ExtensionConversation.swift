@@ -28,10 +28,17 @@ struct ExtensionConversation: ~Copyable, Sendable {
 
   /// Takes ownership of the channel of a process; a stop signal in use signals the wakeup.
   init(_ channel: consuming Channel, to process: ExtensionProcess, attention: Wakeup) throws(SystemError) {
+    self.init(channel, try Poller(), process, attention)
+  }
+
+  /// Nothing throws here: Swift 6.2 would destroy twice what a value has that it cannot complete.
+  private init(
+    _ channel: consuming Channel, _ poller: consuming Poller, _ process: ExtensionProcess, _ attention: Wakeup
+  ) {
     self.attention = attention
     self.channel = channel
     self.process = process
-    poller = try Poller()
+    self.poller = poller
   }
 
   /// Lets a stop signal end every wait for the next event; it replaces the previous signal.

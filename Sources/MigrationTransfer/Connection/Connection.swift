@@ -43,8 +43,9 @@ struct Connection: ~Copyable, Sendable {
     case sent
   }
 
-  /// Takes over a connected socket. The other end must have the pinned key, if there is one. `isStopped` says whether a wakeup means that the owner is to
-  /// give up, as long as it waits for something of the other end.
+  /// Takes over a connected socket. The other end must have the pinned key, if there is one.
+  /// `isStopped` says whether a wakeup means that the owner is to give up, as long as it waits for
+  /// something of the other end.
   init(
     _ socket: consuming StreamSocket, _ context: TLSContext, pinned: KeyFingerprint? = nil, wakeup: Wakeup,
     isStopped: @escaping @Sendable () -> Bool = { true }
@@ -53,6 +54,14 @@ struct Connection: ~Copyable, Sendable {
     try ConnectionError.system(socket.setUserTimeout(.seconds(Int(Heartbeat.silence))))
     let poller = try ConnectionError.system(Poller())
     let session = try ConnectionError.tls(TLSSession(context, pinned: pinned))
+    self.init(socket, session, poller, wakeup, isStopped)
+  }
+
+  /// Nothing throws here: Swift 6.2 would destroy twice what a value has that it cannot complete.
+  private init(
+    _ socket: consuming StreamSocket, _ session: consuming TLSSession, _ poller: consuming Poller, _ wakeup: Wakeup,
+    _ isStopped: @escaping @Sendable () -> Bool
+  ) {
     remoteAddress = socket.remoteAddress
     self.wakeup = wakeup
     self.isStopped = isStopped

@@ -71,8 +71,13 @@ extension Race {
     private let own: Set<[UInt8]>
 
     init(_ plan: Race, with door: consuming ListeningSocket? = nil) throws(Failure) {
+      self.init(plan, door, try Race.system { () throws(SystemError) in try Poller() })
+    }
+
+    /// Nothing throws here: Swift 6.2 would destroy twice what a value has that it cannot complete.
+    private init(_ plan: Race, _ door: consuming ListeningSocket?, _ poller: consuming Poller) {
       self.plan = plan
-      poller = try Race.system { () throws(SystemError) in try Poller() }
+      self.poller = poller
       own = plan.isRound ? Set((try? SocketAddress.localAddresses(port: 0))?.map(\.bytes) ?? []) : []
       race = AddressRace(
         count: plan.addresses.count, now: clock.now, patience: plan.patience, isRound: plan.isRound)

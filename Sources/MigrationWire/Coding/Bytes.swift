@@ -79,17 +79,12 @@ extension [UInt8] {
   /// An owned copy of borrowed bytes.
   package init(copying span: Span<UInt8>) {
     self = []
-    // The initializer with a capacity looks up the type's metadata for each array.
     append(copying: span)
   }
 
   /// Appends borrowed bytes.
   mutating func append(copying span: Span<UInt8>) {
-    // `append(addingCapacity:)` would write the count of the storage that empty arrays share.
-    if span.isEmpty { return }
-    append(addingCapacity: span.count) { copy in
-      for index in span.indices { copy.append(span[index]) }
-    }
+    unsafe span.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
   }
 }
 
@@ -146,22 +141,9 @@ package struct ByteWriter: Sendable {
     for index in 0..<4 { bytes[offset + index] = UInt8(truncatingIfNeeded: value >> UInt32(24 - index * 8)) }
   }
 
-  /// Each length has its own loop, whose number of rounds the compiler knows.
+  /// Appends the lowest bytes of a number.
   private mutating func integer(_ value: UInt64, _ count: Int) {
-    switch count {
-    case 2: bytes.append(addingCapacity: 2) { Self.put(value, 2, into: &$0) }
-    case 4: bytes.append(addingCapacity: 4) { Self.put(value, 4, into: &$0) }
-    default: bytes.append(addingCapacity: 8) { Self.put(value, 8, into: &$0) }
-    }
-  }
-
-  @inline(__always)
-  private static func put(_ value: UInt64, _ count: Int, into output: inout OutputSpan<UInt8>) {
-    var shift = UInt64(count * 8)
-    while shift > 0 {
-      shift &-= 8
-      output.append(UInt8(truncatingIfNeeded: value >> shift))
-    }
+    unsafe withUnsafeBytes(of: value.bigEndian) { unsafe bytes.append(contentsOf: $0[(8 - count)...]) }
   }
 }
 

@@ -97,8 +97,9 @@ struct KnownApps {
     records: [UInt8], variable: (String) -> [UInt8]? = Environment.bytes
   ) -> [[UInt8]] {
     let system = SystemFolder(variable)
-    return [records + Array("/descriptions".utf8), system.path("/etc/peer/apps")]
-      + [system.descriptions].compactMap { $0?.distrust == nil ? $0?.path : nil }
+    var folders = [records + Array("/descriptions".utf8), system.path("/etc/peer/apps")]
+    if let shipped = system.descriptions, shipped.distrust == nil { folders.append(shipped.path) }
+    return folders
   }
 
   /// Reads the descriptions, and looks for this user's programs and Flatpaks. `records` is PEER_HOME.

@@ -68,7 +68,7 @@ enum Roff {
   }
 
   private static func word(_ word: String, _ placeholders: Set<String>) -> String {
-    let opening = word.prefix { $0 == "(" }
+    let opening = String(word.prefix { $0 == "(" })
     let rest = word.dropFirst(opening.count)
     if rest.hasPrefix("'peer"), let end = rest.dropFirst().firstIndex(of: "'") {
       let command = rest[..<end].dropFirst().split(separator: " ").map { self.command($0) }

@@ -21,7 +21,7 @@ extension NewAppFile {
     NewAppFile(
       path: "Package.swift",
       text: #"""
-        // swift-tools-version: 6.3
+        // swift-tools-version: 6.2
         import PackageDescription
 
         let package = Package(
