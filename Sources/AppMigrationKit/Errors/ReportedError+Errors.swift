@@ -38,8 +38,27 @@ extension ReportedError {
   private static func values(of error: any Error) -> String? {
     switch error {
     case is CocoaError, is POSIXError, is URLError: nil
+    case let error as DecodingError: values(of: error)
     default: type(of: error) is NSError.Type ? nil : String(describing: error)
     }
+  }
+
+  /// The path in the data, and the reason: before 6.3 the standard library has no words for them.
+  private static func values(of error: DecodingError) -> String {
+    let context: DecodingError.Context
+    switch error {
+    case .typeMismatch(_, let known), .valueNotFound(_, let known): context = known
+    case .keyNotFound(_, let known), .dataCorrupted(let known): context = known
+    @unknown default: return String(describing: error)
+    }
+    var path = ""
+    for key in context.codingPath {
+      path += key.intValue.map { "[\($0)]" } ?? "\(path.isEmpty ? "" : ".")\(key.stringValue)"
+    }
+    return joined([
+      path.isEmpty ? context.debugDescription : "\(path): \(context.debugDescription)",
+      context.underlyingError.map { String(describing: $0) },
+    ])
   }
 
   /// The error as an error of Foundation.
