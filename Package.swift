@@ -158,73 +158,85 @@ let package = Package(
 
     // Stands in the way from the suites to OpenSSL's scrypt.
     .target(name: "CStretchedCodes", path: "Tests/CStretchedCodes"),
+    // What a test expects.
+    .target(name: "Expectations", path: "Tests/Expectations", swiftSettings: common),
     // Code that several suites need, without the modules' internals.
     .target(
       name: "TestSupport", dependencies: ["MigrationArchive", "MigrationSystem", "MigrationWire"],
       path: "Tests/TestSupport", swiftSettings: common),
     .testTarget(
-      name: "MigrationWireTests", dependencies: ["MigrationWire", "TestSupport"], resources: [.copy("Vectors")],
+      name: "MigrationWireTests", dependencies: ["Expectations", "MigrationWire", "TestSupport"],
+      resources: [.copy("Vectors")],
       swiftSettings: common),
     .testTarget(
-      name: "MigrationEngineTests", dependencies: ["MigrationEngine", "MigrationWire", "TestSupport"],
+      name: "MigrationEngineTests", dependencies: ["Expectations", "MigrationEngine", "MigrationWire", "TestSupport"],
       swiftSettings: common),
     .testTarget(
-      name: "MigrationSystemTests", dependencies: ["MigrationSystem", "TestSupport"], swiftSettings: common),
-    .testTarget(
-      name: "MigrationPageTests", dependencies: ["MigrationPage", "MigrationSystem", "TestSupport"],
+      name: "MigrationSystemTests", dependencies: ["Expectations", "MigrationSystem", "TestSupport"],
       swiftSettings: common),
     .testTarget(
-      name: "MigrationDiscoveryTests", dependencies: ["MigrationDiscovery", "MigrationSystem", "TestSupport"],
+      name: "MigrationPageTests", dependencies: ["Expectations", "MigrationPage", "MigrationSystem", "TestSupport"],
       swiftSettings: common),
     .testTarget(
-      name: "MigrationRelayTests", dependencies: ["MigrationRelay", "MigrationWire"], swiftSettings: common),
+      name: "MigrationDiscoveryTests",
+      dependencies: ["Expectations", "MigrationDiscovery", "MigrationSystem", "TestSupport"],
+      swiftSettings: common),
+    .testTarget(
+      name: "MigrationRelayTests", dependencies: ["Expectations", "MigrationRelay", "MigrationWire"],
+      swiftSettings: common),
     .testTarget(
       name: "MigrationTLSTests",
-      dependencies: ["COpenSSL", "MigrationSystem", "MigrationTLS", "MigrationWire", "TestSupport"],
+      dependencies: ["Expectations", "COpenSSL", "MigrationSystem", "MigrationTLS", "MigrationWire", "TestSupport"],
       resources: [.copy("Vectors")], swiftSettings: common),
     .testTarget(
       name: "MigrationArchiveTests",
-      dependencies: ["MigrationArchive", "MigrationSystem", "MigrationWire", "TestSupport"], swiftSettings: common),
+      dependencies: ["Expectations", "MigrationArchive", "MigrationSystem", "MigrationWire", "TestSupport"],
+      swiftSettings: common),
     .testTarget(
       name: "MigrationAppsTests",
-      dependencies: ["MigrationApps", "MigrationArchive", "MigrationSystem", "MigrationWire", "TestSupport"],
+      dependencies: [
+        "Expectations", "MigrationApps", "MigrationArchive", "MigrationSystem", "MigrationWire", "TestSupport",
+      ],
       swiftSettings: common),
     .testTarget(
       name: "MigrationTransferTests",
       dependencies: [
-        "COpenSSL", "CStretchedCodes", "MigrationArchive", "MigrationDiscovery", "MigrationEngine", "MigrationSystem",
+        "Expectations", "COpenSSL", "CStretchedCodes", "MigrationArchive", "MigrationDiscovery", "MigrationEngine",
+        "MigrationSystem",
         "MigrationTLS", "MigrationTransfer", "MigrationWire", "TestSupport",
       ],
       swiftSettings: common),
     .testTarget(
       name: "MigrationHostTests",
       dependencies: [
-        "MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire", "TestAppExtension",
+        "Expectations", "MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire", "TestAppExtension",
         "TestSupport",
       ],
       swiftSettings: common),
     .testTarget(
       name: "MigrationCredentialsTests",
-      dependencies: ["MigrationCredentials", "MigrationSystem", "MigrationWire", "TestSupport"],
+      dependencies: ["Expectations", "MigrationCredentials", "MigrationSystem", "MigrationWire", "TestSupport"],
       swiftSettings: common),
     .testTarget(
       name: "MigrationVaultTests",
       dependencies: [
-        "MigrationCredentials", "MigrationHost", "MigrationSystem", "MigrationTLS",
+        "Expectations", "MigrationCredentials", "MigrationHost", "MigrationSystem", "MigrationTLS",
         "MigrationVault", "MigrationWire", "TestSupport",
       ],
       swiftSettings: common),
     .testTarget(
       name: "SecurityTests",
       dependencies: [
-        "AppMigrationKit", "AuthenticationServices", "MigrationCredentials", "MigrationSystem", "Security",
+        "Expectations", "AppMigrationKit", "AuthenticationServices", "MigrationCredentials", "MigrationSystem",
+        "Security",
         "TestSupport",
       ],
       swiftSettings: common),
     .testTarget(
       name: "AppMigrationKitTests",
       dependencies: [
-        "AppMigrationKit", "MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire", "TestAppExtension",
+        "Expectations", "AppMigrationKit", "MigrationArchive", "MigrationHost", "MigrationSystem", "MigrationWire",
+        "TestAppExtension",
         "TestSupport",
       ],
       swiftSettings: common),
@@ -254,12 +266,14 @@ let package = Package(
       path: "Tests/World/interleave", swiftSettings: common, linkerSettings: [.unsafeFlags(worldly)]),
     .testTarget(
       name: "PeerTransferTests",
-      dependencies: ["MigrationEngine", "MigrationSystem", "MigrationWire", "PeerTransfer", "TestSupport"],
+      dependencies: [
+        "Expectations", "MigrationEngine", "MigrationSystem", "MigrationWire", "PeerTransfer", "TestSupport",
+      ],
       swiftSettings: common),
     .testTarget(
       name: "PeerTests",
       dependencies: [
-        "MigrationApps", "MigrationArchive", "MigrationCredentials", "MigrationEngine", "MigrationHost",
+        "Expectations", "MigrationApps", "MigrationArchive", "MigrationCredentials", "MigrationEngine", "MigrationHost",
         "MigrationPage", "MigrationSystem", "MigrationTransfer", "MigrationVault", "MigrationWire", "PeerTransfer",
         "TestSupport", "peer",
       ],

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationSystem
 import TestSupport
 import Testing
@@ -29,20 +30,20 @@ import Testing
       let tester = try await AppMigrationTester(platform: .android)
       let exported = try await tester.exportController.exportResources(request: nil)
       let controller = try await tester.importController
-      #expect(controller.importedContainer == nil)
-      #expect(try await tester.importController === controller)
+      expect(controller.importedContainer == nil)
+      expect(try await tester.importController === controller)
       try await controller.importResources(from: exported.extractedResourcesURL)
       let container = try #require(controller.importedContainer)
-      #expect(container.bundleIdentifier == "org.example.notes")
-      #expect(
-        try Scratch.contents(of: container.containerRootDirectory)
-          == ["Documents": "/", "Documents/note": "text", "Library": "/", "Library/Application Support": "/"])
-      #expect(scratch.text("container/Documents/note") == "text")
+      expect(container.bundleIdentifier, is: "org.example.notes")
+      expect(
+        try Scratch.contents(of: container.containerRootDirectory),
+        is: ["Documents": "/", "Documents/note": "text", "Library": "/", "Library/Application Support": "/"])
+      expect(scratch.text("container/Documents/note"), is: "text")
 
       try await controller.importResources(from: exported.extractedResourcesURL)
       let second = try #require(controller.importedContainer)
-      #expect(second.containerRootDirectory != container.containerRootDirectory)
-      #expect(try FileManager.default.contentsOfDirectory(atPath: second.documentsDirectory.path).isEmpty)
+      expect(second.containerRootDirectory != container.containerRootDirectory)
+      expect(try FileManager.default.contentsOfDirectory(atPath: second.documentsDirectory.path).isEmpty)
     }
   }
 
@@ -52,24 +53,24 @@ import Testing
     scratch.write("container/Documents/directory/empty", "")
     let size = 1_700_000 + 1
     var figures = try await figures(isCompressible: true)
-    #expect(figures.uncompressedBytes == size)
+    expect(figures.uncompressedBytes, is: size)
     let compressed = try #require(figures.compressedBytes)
-    #expect(compressed < size / 100)
-    #expect(compressed > 0)
-    #expect(figures.sizeEstimate == 100)
-    #expect(figures.version == "7")
+    expect(compressed < size / 100)
+    expect(compressed > 0)
+    expect(figures.sizeEstimate, is: 100)
+    expect(figures.version, is: "7")
 
     figures = try await self.figures(isCompressible: false)
-    #expect(figures.uncompressedBytes == size)
-    #expect(figures.compressedBytes == nil)
+    expect(figures.uncompressedBytes, is: size)
+    expect(figures.compressedBytes == nil)
   }
 
   @Test func `contents that do not shrink count with their plain size`() async throws {
     let noise = Data(try SystemRandom.bytes(600_000))
     try noise.write(to: scratch.url("container/Documents/noise"))
     let figures = try await figures(isCompressible: true)
-    #expect(figures.uncompressedBytes == 600_000)
-    #expect(figures.compressedBytes == 600_000)
+    expect(figures.uncompressedBytes, is: 600_000)
+    expect(figures.compressedBytes, is: 600_000)
   }
 
   private func figures(isCompressible: Bool) async throws -> AppMigrationTester.DeviceToDeviceExportProperties {
@@ -84,19 +85,19 @@ import Testing
     try await ScriptedExtension.with(scratch, .init(seeRequest: { request in seen.withLock { $0 = request } })) {
       let controller = try await AppMigrationTester(platform: .android).exportController
       _ = try await controller.exportResources(request: nil)
-      #expect(seen.withLock { $0 }?.destinationPlatform == .android)
-      #expect(seen.withLock { $0 }?.options.isEmpty == true)
+      expect(seen.withLock { $0 }?.destinationPlatform, is: .android)
+      expect(seen.withLock { $0 }?.options.isEmpty, is: true)
 
       let request = MigrationRequestWithOptions<ScriptedExtension.OptionsType>(
         destinationPlatform: .linux, options: [.since: Data("now".utf8)])
       _ = try await controller.exportResources(request: request)
-      #expect(seen.withLock { $0 }?.destinationPlatform == .linux)
-      #expect(seen.withLock { $0 }?.options == [.since: Data("now".utf8)])
+      expect(seen.withLock { $0 }?.destinationPlatform, is: .linux)
+      expect(seen.withLock { $0 }?.options, is: [.since: Data("now".utf8)])
 
       let foreign = MigrationRequestWithOptions<ForeignOption>(
         destinationPlatform: .linux, options: [.since: Data("then".utf8), .other: Data()])
       _ = try await controller.exportResources(request: foreign)
-      #expect(seen.withLock { $0 }?.options == [.since: Data("then".utf8)])
+      expect(seen.withLock { $0 }?.options, is: [.since: Data("then".utf8)])
     }
   }
 
@@ -112,20 +113,20 @@ import Testing
       let controller = try await AppMigrationTester(platform: .android).importController
       try await controller.importResources(from: scratch.container)
       var request = try #require(seen.withLock { $0 })
-      #expect(request.sourceVersion == "7")
-      #expect(request.sourceAppIdentifier.bundleIdentifier == "org.example.notes")
-      #expect(request.sourceAppIdentifier.platform == .android)
-      #expect(request.sourceAppIdentifier.storeIdentifier == .googlePlay)
+      expect(request.sourceVersion, is: "7")
+      expect(request.sourceAppIdentifier.bundleIdentifier, is: "org.example.notes")
+      expect(request.sourceAppIdentifier.platform, is: .android)
+      expect(request.sourceAppIdentifier.storeIdentifier, is: .googlePlay)
       try await AppMigrationTester(platform: .linux).importController.importResources(from: scratch.container)
-      #expect(seen.withLock { $0 }?.sourceAppIdentifier.storeIdentifier.rawValue == "")
+      expect(seen.withLock { $0 }?.sourceAppIdentifier.storeIdentifier.rawValue, is: "")
 
       let own = ResourcesImportRequest(
         sourceAppIdentifier: MigrationAppIdentifier(
           storeIdentifier: .googlePlay, bundleIdentifier: "org.example.other", platform: .linux), sourceVersion: "1")
       try await controller.importResources(from: scratch.container, importRequest: own)
       request = try #require(seen.withLock { $0 })
-      #expect(request.sourceVersion == "1")
-      #expect(request.sourceAppIdentifier.bundleIdentifier == "org.example.other")
+      expect(request.sourceVersion, is: "1")
+      expect(request.sourceAppIdentifier.bundleIdentifier, is: "org.example.other")
     }
   }
 
@@ -134,7 +135,7 @@ import Testing
     let seen = Mutex<(URL, URL)?>(nil)
     let script = ScriptedExtension.Script(importing: { url, _, _ in
       let group = try #require(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: Guest.group))
-      #expect(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.other") == nil)
+      expect(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.other") == nil)
       try Data().write(to: group.appending(path: "new"))
       seen.withLock { $0 = (url, group) }
     })
@@ -143,11 +144,11 @@ import Testing
       let directory = scratch.url("anything")
       try await controller.importResources(from: directory)
       let (url, group) = try #require(seen.withLock { $0 })
-      #expect(url == directory)
-      #expect(controller.importedContainerURL(forSecurityApplicationGroupIdentifier: Guest.group) == group)
-      #expect(controller.importedContainerURL(forSecurityApplicationGroupIdentifier: "group.other") == nil)
-      #expect(try FileManager.default.contentsOfDirectory(atPath: group.path) == ["new"])
-      #expect(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: Guest.group) == scratch.group)
+      expect(url, is: directory)
+      expect(controller.importedContainerURL(forSecurityApplicationGroupIdentifier: Guest.group), is: group)
+      expect(controller.importedContainerURL(forSecurityApplicationGroupIdentifier: "group.other") == nil)
+      expect(try FileManager.default.contentsOfDirectory(atPath: group.path), is: ["new"])
+      expect(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: Guest.group), is: scratch.group)
     }
   }
 
@@ -171,8 +172,8 @@ import Testing
       try await Self.wait { progress.completedUnitCount == 500 }
       next.yield()
       _ = try await export
-      #expect(progress.completedUnitCount == 1001)
-      #expect(progress.isFinished)
+      expect(progress.completedUnitCount, is: 1001)
+      expect(progress.isFinished)
 
       let second = Progress(totalUnitCount: 0)
       let failing = Task {
@@ -181,7 +182,7 @@ import Testing
       try await Self.wait { second.completedUnitCount == 49 }
       next.yield()
       await #expect(throws: CocoaError.self) { try await failing.value }
-      #expect(!second.isFinished)
+      expect(!second.isFinished)
     }
   }
 
@@ -194,22 +195,22 @@ import Testing
   @Test func `a registered status stays until it is cleared, and empties no container`() async throws {
     scratch.write("container/Documents/note")
     try await ScriptedExtension.with(scratch, .init()) {
-      #expect(MigrationStatus.importStatus == nil)
+      expect(MigrationStatus.importStatus == nil)
       let controller = try await AppMigrationTester(platform: .android).importController
       try await controller.registerImportCompletion(with: .success)
       guard case .success = MigrationStatus.importStatus else { throw CocoaError(.coderInvalidValue) }
       try await controller.registerImportCompletion(with: .failure(Failure()))
       guard case .failure(let error) = MigrationStatus.importStatus else { throw CocoaError(.coderInvalidValue) }
       let failure = error as NSError
-      #expect(failure.domain == "org.example.failure")
-      #expect(failure.code == 3)
-      #expect(failure.localizedDescription == "it did not work")
-      #expect(failure.userInfo["key"] as? String == "value")
+      expect(failure.domain, is: "org.example.failure")
+      expect(failure.code, is: 3)
+      expect(failure.localizedDescription, is: "it did not work")
+      expect(failure.userInfo["key"] as? String == "value")
       MigrationStatus.clearImportStatus()
-      #expect(MigrationStatus.importStatus == nil)
+      expect(MigrationStatus.importStatus == nil)
     }
-    #expect(scratch.text("container/Documents/note") == "content")
-    #expect(MigrationStatus.importStatus == nil)
+    expect(scratch.text("container/Documents/note"), is: "content")
+    expect(MigrationStatus.importStatus == nil)
   }
 
   private struct Failure: CustomNSError, LocalizedError {
@@ -226,10 +227,10 @@ import Testing
       let controller = try await AppMigrationTester(platform: .android).importController
       try await controller.importResources(from: exported.extractedResourcesURL)
       let urls = [exported.extractedResourcesURL, controller.importedContainer!.containerRootDirectory]
-      #expect(urls.allSatisfy { FileManager.default.fileExists(atPath: $0.path) })
+      expect(urls.allSatisfy { FileManager.default.fileExists(atPath: $0.path) })
       return urls
     }
-    #expect(!urls.contains { FileManager.default.fileExists(atPath: $0.path) })
+    expect(!urls.contains { FileManager.default.fileExists(atPath: $0.path) })
   }
 
   @Test func `many testers work in parallel, each with its own data`() async throws {
@@ -245,7 +246,7 @@ import Testing
             let exported = try await tester.exportController.exportResources(request: nil)
             try await controller.importResources(from: exported.extractedResourcesURL)
             let note = try #require(controller.importedContainer).documentsDirectory.appending(path: "note")
-            #expect(try String(contentsOf: note, encoding: .utf8) == "text \(number)")
+            expect(try String(contentsOf: note, encoding: .utf8), is: "text \(number)")
           }
         }
       }
@@ -255,7 +256,7 @@ import Testing
 
   @Test func `a tester without a configuration refuses several extension types`() async {
     let error = await #expect(throws: CocoaError.self) { try await AppMigrationTester(platform: .linux) }
-    #expect(error?.localizedDescription.contains("several migration extensions") == true)
+    expect(error?.localizedDescription.contains("several migration extensions"), is: true)
   }
 
   @Test func `a failed export reports its reason`() async throws {
@@ -266,7 +267,7 @@ import Testing
       await #expect(throws: Failure.self) {
         try await controller.exportResources(request: nil, progress: progress)
       }
-      #expect(!progress.isFinished)
+      expect(!progress.isFinished)
     }
   }
 
@@ -281,7 +282,7 @@ import Testing
       await #expect(throws: CocoaError.self) { try await tester.importController }
       let request = MigrationRequest(destinationPlatform: .android)
       let result = try await tester.exportController.exportResources(request: request)
-      #expect(result.exportProperties.uncompressedBytes == 0)
+      expect(result.exportProperties.uncompressedBytes, is: 0)
     }
   }
 }

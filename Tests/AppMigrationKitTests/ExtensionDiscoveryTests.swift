@@ -1,3 +1,4 @@
+import Expectations
 import Testing
 
 @testable import AppMigrationKit
@@ -17,16 +18,16 @@ struct GenericImporting<Content: Sendable>: ResourcesImporting {
     let expected: [any AppMigrationExtension.Type] = [
       ScriptedExtension.self, OnlyImporting.self, OnlyExporting.self, Nested.self,
     ]
-    for type in expected { #expect(types.count { $0 == ObjectIdentifier(type) } == 1, "\(type)") }
-    #expect(!types.contains(ObjectIdentifier(GenericImporting<Int>.self)))
+    for type in expected { expect(types.count { $0 == ObjectIdentifier(type) }, is: 1, "\(type)") }
+    expect(!types.contains(ObjectIdentifier(GenericImporting<Int>.self)))
   }
 
   @Test func `a tester needs no name only if the program has one type`() throws {
-    #expect(try TesterConfiguration.onlyExtensionType(of: [Nested.self]) == Nested.self)
+    expect(try TesterConfiguration.onlyExtensionType(of: [Nested.self]) == Nested.self)
     #expect(throws: CocoaError.self) { try TesterConfiguration.onlyExtensionType(of: []) }
     let error = #expect(throws: CocoaError.self) {
       try TesterConfiguration.onlyExtensionType(of: [Nested.self, OnlyImporting.self])
     }
-    #expect(error?.localizedDescription.contains("OnlyImporting") == true)
+    expect(error?.localizedDescription.contains("OnlyImporting"), is: true)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import Glibc
 import MigrationSystem
@@ -29,8 +30,8 @@ import Testing
     try guest.say(.describe)
     let description = ExportDescription(
       estimate: 4711, version: "2.1", isCompressible: false, options: ["quality", "since"])
-    #expect(try guest.message() == .described(description))
-    #expect(try guest.end() == 0)
+    expect(try guest.message(), is: .described(description))
+    expect(try guest.end(), is: 0)
   }
 
   @Test func `the host gets files as descriptors, links as targets, and all names unchanged`() throws {
@@ -54,22 +55,22 @@ import Testing
       try guest.say(.appended(nil))
       next = try guest.hear()
     }
-    #expect(next.message == .ended(nil))
+    expect(next.message, is: .ended(nil))
     var expected = Dictionary(uniqueKeysWithValues: names.map { ($0, "in \($0)") })
     expected["link"] = "-> nowhere/../at all"
     expected["directory"] = "/"
-    #expect(seen.mapValues { Array($0.utf8) } == expected.mapValues { Array($0.utf8) })
-    #expect(Set(seen.keys.map { Array($0.utf8) }) == Set(expected.keys.map { Array($0.utf8) }))
-    #expect(try guest.end() == 0)
+    expect(seen.mapValues { Array($0.utf8) }, is: expected.mapValues { Array($0.utf8) })
+    expect(Set(seen.keys.map { Array($0.utf8) }), is: Set(expected.keys.map { Array($0.utf8) }))
+    expect(try guest.end(), is: 0)
   }
 
   @Test func `unknown options are dropped, and errors arrive with all their texts`() throws {
     try export("options", options: ["since", "quality", "unknown"].map { .init(name: $0, value: Array("1".utf8)) })
     let error = try guest.appends().1
-    #expect(
-      error
-        == ReportedError(
-          domain: "org.example.fixture", code: 42, text: "quality=1,since=1", userInfo: ["kind": "fixture"]))
+    expect(
+      error,
+      is: ReportedError(
+        domain: "org.example.fixture", code: 42, text: "quality=1,since=1", userInfo: ["kind": "fixture"]))
   }
 
   @Test func `a refused append throws Foundation's error, and the next one works`() throws {
@@ -77,8 +78,8 @@ import Testing
     let (paths, error) = try guest.appends { item in
       item.path == Array("file".utf8) ? ReportedError(.fileWriteFileExists, "it is there") : nil
     }
-    #expect(paths == ["file", "another"])
-    #expect(error == nil)
+    expect(paths, is: ["file", "another"])
+    expect(error == nil)
   }
 
   @Test func `a cancelled export ends with the archiver's cancellation`() throws {
@@ -90,8 +91,8 @@ import Testing
     guard case .append = try guest.message() else { throw Guest.Unexpected(description: "no append") }
     try guest.say(.cancel)
     try guest.say(.appended(ReportedError(domain: "Swift.CancellationError", code: 1, text: "cancelled")))
-    #expect(try guest.appends().1?.domain == "Swift.CancellationError")
-    #expect(try guest.end() == 0)
+    expect(try guest.appends().1?.domain, is: "Swift.CancellationError")
+    expect(try guest.end(), is: 0)
   }
 
   @Test func `cancelling cancels the task, and no append reaches the host after it`() throws {
@@ -100,19 +101,19 @@ import Testing
     try guest.say(.appended(nil))
     try guest.say(.cancel)
     guard case .ended(let error?) = try guest.message() else { throw Guest.Unexpected(description: "no end") }
-    #expect(error.domain == "Swift.CancellationError")
+    expect(error.domain, is: "Swift.CancellationError")
 
     try export("until cancelled")
     let (paths, second) = try guest.appends()
-    #expect(paths.isEmpty)
-    #expect(second?.domain == "Swift.CancellationError")
+    expect(paths.isEmpty)
+    expect(second?.domain, is: "Swift.CancellationError")
   }
 
   @Test func `the end of the channel ends the process in the middle of any code`() throws {
     try export("busy")
     guard case .append = try guest.message() else { throw Guest.Unexpected(description: "no append") }
     try guest.say(.appended(nil))
-    #expect(try guest.end() == 0)
+    expect(try guest.end(), is: 0)
   }
 
   @Test func `the host answers many appends one by one, in order`() throws {
@@ -120,8 +121,8 @@ import Testing
     let (paths, error) = try guest.appends { item in
       item.path == Array("files/1234".utf8) ? ReportedError(.fileWriteFileExists, "it is there") : nil
     }
-    #expect(error == ReportedError(.fileWriteFileExists, "it is there"))
-    #expect(paths == (0...1234).map { "files/\($0)" })
+    expect(error, is: ReportedError(.fileWriteFileExists, "it is there"))
+    expect(paths, is: (0...1234).map { "files/\($0)" })
   }
 
   @Test func `the extension obeys a command between appends`() throws {
@@ -132,32 +133,32 @@ import Testing
     try guest.say(.describe)
     guard case .described = try guest.message() else { throw Guest.Unexpected(description: "no description") }
     try guest.say(.appended(nil))
-    #expect(try guest.appends().1 == nil)
+    expect(try guest.appends().1 == nil)
   }
 
   @Test func `listed groups have a directory`() throws {
     scratch.write("group/shared")
     try export("group")
     let (paths, error) = try guest.appends()
-    #expect(paths == ["shared"])
-    #expect(error == nil)
+    expect(paths, is: ["shared"])
+    expect(error == nil)
   }
 
   @Test func `the status of the last import comes from its file, until it is cleared`() throws {
     try export("status")
-    #expect(try guest.appends().1?.text == "none")
+    expect(try guest.appends().1?.text, is: "none")
     let failure = ReportedError(domain: "org.example", code: 9, text: "it failed", userInfo: ["key": "value"])
     try ImportRecord(failure: failure, transfer: nil, date: 0).write(to: scratch.path("status"))
     try export("status")
-    #expect(try guest.appends().1 == failure)
+    expect(try guest.appends().1, is: failure)
     try ImportRecord(failure: nil, transfer: nil, date: 0).write(to: scratch.path("status"))
     try export("status")
-    #expect(try guest.appends().1?.text == "success")
+    expect(try guest.appends().1?.text, is: "success")
     try export("cleared status")
-    #expect(try guest.appends().1?.text == "true")
-    #expect(ImportRecord.read(from: scratch.path("status")) == nil)
+    expect(try guest.appends().1?.text, is: "true")
+    expect(ImportRecord.read(from: scratch.path("status")) == nil)
     try export("cleared status")
-    #expect(try guest.appends().1?.text == "true")
+    expect(try guest.appends().1?.text, is: "true")
   }
 
   @Test func `an importer moves the received items into its container`() throws {
@@ -165,23 +166,23 @@ import Testing
     scratch.write("arrived/e\u{301}", "two")
     let app = AppIdentity(bundleIdentifier: "org.example.notes", store: "", platform: "linux", version: "moves")
     try guest.say(.importItems(directory: Array(scratch.path("arrived").utf8), from: app))
-    #expect(try guest.message() == .ended(nil))
-    #expect(scratch.text("container/Documents/a%20b") == "one")
-    #expect(scratch.text("container/Documents/e\u{301}") == "two")
+    expect(try guest.message(), is: .ended(nil))
+    expect(scratch.text("container/Documents/a%20b"), is: "one")
+    expect(scratch.text("container/Documents/e\u{301}"), is: "two")
   }
 
   @Test func `the extension reports the progress of an import when it has changed`() throws {
     let app = AppIdentity(bundleIdentifier: "org.example.notes", store: "", platform: "linux", version: "half")
     try guest.say(.importItems(directory: Array(scratch.path("arrived").utf8), from: app))
-    #expect(try guest.message() == .progress(500_000))
+    expect(try guest.message(), is: .progress(500_000))
     try guest.say(.cancel)
     guard case .ended(let error?) = try guest.message() else { throw Guest.Unexpected(description: "no end") }
-    #expect(error.domain == "Swift.CancellationError")
+    expect(error.domain, is: "Swift.CancellationError")
   }
 
   @Test func `a host that breaks the rules ends the process`() throws {
     try guest.say(.appended(nil))
-    #expect(try guest.exitCode() == 1)
+    expect(try guest.exitCode(), is: 1)
   }
 }
 
@@ -197,19 +198,19 @@ import Testing
     let guest = try Guest(scratch, output: descriptor.raw)
     _ = try guest.message()
     try guest.say(.export(platform: "output", options: []))
-    #expect(try guest.appends().1 != nil)
-    #expect(scratch.text("output") == "printed by the author\n")
-    #expect(try guest.end() == 0)
-    #expect(scratch.text("output") == "printed by the author\n")
+    expect(try guest.appends().1 != nil)
+    expect(scratch.text("output"), is: "printed by the author\n")
+    expect(try guest.end(), is: 0)
+    expect(scratch.text("output"), is: "printed by the author\n")
   }
 
   @Test func `an extension that peer did not start says so and exits with 2`() throws {
     let (scratch, descriptor) = try output()
     let process = try SpawnedProcess(fixture: [], output: descriptor.raw)
-    #expect(try process.exitCode() == 2)
+    expect(try process.exitCode(), is: 2)
     let output = scratch.text("output")
-    #expect(output.hasSuffix("migration extension; peer starts it, and it does nothing by itself\n"))
-    #expect(output.count { $0 == "\n" } == 1)
+    expect(output.hasSuffix("migration extension; peer starts it, and it does nothing by itself\n"))
+    expect(output.count { $0 == "\n" }, is: 1)
   }
 
   @Test func `an extension with an invalid channel exits with 2`() throws {
@@ -218,6 +219,6 @@ import Testing
     let (_, descriptor) = try output()
     let process = try SpawnedProcess(
       fixture: ["\(AppEnvironment.variable)=\(environment.encoded)"], output: descriptor.raw)
-    #expect(try process.exitCode() == 2)
+    expect(try process.exitCode(), is: 2)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationHost
 import MigrationSystem
 import TestSupport
@@ -153,12 +154,12 @@ import Testing
       for step in 1...3 as ClosedRange<Int64> {
         try await AppMigrationTesterTests.wait { progress.completedUnitCount > seen.last ?? 0 }
         seen.append(progress.completedUnitCount)
-        #expect(seen.last == step * 25 || type == Keeping.self)
+        expect(seen.last == step * 25 || type == Keeping.self)
         work.step()
       }
       work.step()
       try await imported.value
-      #expect(progress.isFinished)
+      expect(progress.isFinished)
       return seen
     }
   }
@@ -166,34 +167,34 @@ import Testing
   @Test func `the import's watcher reads a computed progress repeatedly`() async throws {
     let work = Work()
     let seen = try await Counting.$work.withValue(work) { try await values(Counting.self, work) }
-    #expect(seen == [25, 50, 75])
-    #expect(work.asked.withLock { $0 } > 3)
+    expect(seen, is: [25, 50, 75])
+    expect(work.asked.withLock { $0 } > 3)
   }
 
   @Test func `the watcher follows a progress that the import makes at its beginning`() async throws {
     let work = Work()
-    #expect(try await Making.$work.withValue(work) { try await values(Making.self, work) } == [25, 50, 75])
+    expect(try await Making.$work.withValue(work) { try await values(Making.self, work) }, is: [25, 50, 75])
   }
 
   @Test func `the watcher does not lose a kept progress by reading the property again`() async throws {
     let work = Work()
     let seen = try await Keeping.$work.withValue(work) { try await values(Keeping.self, work) }
-    #expect(seen.count == 3, "each step was seen: \(seen)")
+    expect(seen.count, is: 3, "each step was seen: \(seen)")
   }
 
   @Test func `the watcher follows a progress that the import kept at its beginning`() async throws {
     let work = Work()
-    #expect(try await Taking.$work.withValue(work) { try await values(Taking.self, work) } == [25, 50, 75])
+    expect(try await Taking.$work.withValue(work) { try await values(Taking.self, work) }, is: [25, 50, 75])
   }
 
   @Test func `a stored progress counts, and the import's other progress objects do not`() async throws {
     let work = Work()
-    #expect(try await Filing.$work.withValue(work) { try await values(Filing.self, work) } == [25, 50, 75])
+    expect(try await Filing.$work.withValue(work) { try await values(Filing.self, work) }, is: [25, 50, 75])
   }
 
   @Test func `the watcher does not take a part of the progress for the whole`() async throws {
     let work = Work()
-    #expect(try await Halving.$work.withValue(work) { try await values(Halving.self, work) } == [25, 50, 75])
+    expect(try await Halving.$work.withValue(work) { try await values(Halving.self, work) }, is: [25, 50, 75])
   }
 
   // MARK: Notices to the author
@@ -237,11 +238,11 @@ import Testing
   }
 
   @Test func `the author gets a notice only about a progress that cannot move`() async throws {
-    #expect(try await notice(Forgetful()) == .unmovedProgress)
-    #expect(try await notice(Quick()) == nil)
-    #expect(try await notice(Idle()) == nil)
-    #expect(try await notice(OnlyImporting()) == nil, "it deliberately shows no progress")
-    #expect(try await notice(Halves()) == nil, "a progress that does not move for a moment")
+    expect(try await notice(Forgetful()), is: .unmovedProgress)
+    expect(try await notice(Quick()) == nil)
+    expect(try await notice(Idle()) == nil)
+    expect(try await notice(OnlyImporting()) == nil, "it deliberately shows no progress")
+    expect(try await notice(Halves()) == nil, "a progress that does not move for a moment")
   }
 
   /// It returns one progress, and ends before it moves.

@@ -1,13 +1,14 @@
 import AppMigrationKit
+import Expectations
 import Foundation
 import Testing
 
 @Suite struct MigrationAppIdentifierTests {
   @Test func `platforms and stores equal their names`() {
-    #expect(MigrationPlatform("linux") == .linux)
-    #expect(MigrationPlatform(rawValue: "android") == .android)
-    #expect(Set([MigrationPlatform.linux, .android, MigrationPlatform("linux")]).count == 2)
-    #expect(MigrationAppIdentifier.StoreIdentifier("x").rawValue == "x")
+    expect(MigrationPlatform("linux"), is: .linux)
+    expect(MigrationPlatform(rawValue: "android"), is: .android)
+    expect(Set([MigrationPlatform.linux, .android, MigrationPlatform("linux")]).count, is: 2)
+    expect(MigrationAppIdentifier.StoreIdentifier("x").rawValue, is: "x")
   }
 
   @Test func `an identifier survives encoding`() throws {
@@ -15,8 +16,8 @@ import Testing
       storeIdentifier: .googlePlay, bundleIdentifier: "org.example.notes", platform: .android)
     let decoded = try JSONDecoder().decode(
       MigrationAppIdentifier.self, from: JSONEncoder().encode(identifier))
-    #expect(decoded.storeIdentifier == identifier.storeIdentifier)
-    #expect(decoded.bundleIdentifier == identifier.bundleIdentifier)
-    #expect(decoded.platform == identifier.platform)
+    expect(decoded.storeIdentifier, is: identifier.storeIdentifier)
+    expect(decoded.bundleIdentifier, is: identifier.bundleIdentifier)
+    expect(decoded.platform, is: identifier.platform)
   }
 }

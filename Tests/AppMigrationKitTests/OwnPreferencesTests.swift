@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import TestSupport
 import Testing
@@ -10,10 +11,10 @@ import Testing
     let command = "exec /usr/bin/env -i \"$0\" --testing-library swift-testing --filter OwnPreferencesProbe 2>&1"
     let (code, output) = try run("/bin/sh", ["sh", "-c", command, program])
     let text = String(decoding: output, as: UTF8.self)
-    #expect(code == 0, "\(text)")
+    expect(code, is: 0, "\(text)")
     let lines = text.split(separator: "\n").filter { $0.contains("AppMigrationTester: ") }
-    #expect(lines.count == 1, "\(text)")
-    #expect(lines.first?.contains("the group group.first and all others are your own") == true, "\(text)")
+    expect(lines.count, is: 1, "\(text)")
+    expect(lines.first?.contains("the group group.first and all others are your own"), is: true, "\(text)")
   }
 }
 

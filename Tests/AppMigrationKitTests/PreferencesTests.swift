@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import TestSupport
@@ -20,12 +21,12 @@ import Testing
     try await configured {
       let defaults = try #require(UserDefaults(suiteName: Self.suite))
       defaults.set("value", forKey: "key")
-      #expect(defaults.synchronize())
+      expect(defaults.synchronize())
       let directory = try #require(TestProcess.preferences)
-      #expect(FileManager.default.fileExists(atPath: "\(directory)/\(Self.suite).plist"))
+      expect(FileManager.default.fileExists(atPath: "\(directory)/\(Self.suite).plist"))
       let passwd = getpwuid(getuid()).map { String(cString: $0.pointee.pw_dir) } ?? "/root"
       for home in [NSHomeDirectory(), passwd] {
-        #expect(!FileManager.default.fileExists(atPath: "\(home)/.config/\(Self.suite).plist"))
+        expect(!FileManager.default.fileExists(atPath: "\(home)/.config/\(Self.suite).plist"))
       }
     }
   }
@@ -42,16 +43,16 @@ import Testing
       })
     let output = String(decoding: result.standardOutputContent, as: UTF8.self)
     let directory = try #require(output.split(separator: " ").first { $0.hasPrefix("/") })
-    #expect(!FileManager.default.fileExists(atPath: String(directory)))
+    expect(!FileManager.default.fileExists(atPath: String(directory)))
   }
 
   @Test func `a configuration begins with empty defaults of its groups`() async throws {
     try await configured {
       UserDefaults(suiteName: Self.suite)?.set("of the first", forKey: "key")
-      #expect(UserDefaults(suiteName: Self.suite)?.string(forKey: "key") == "of the first")
+      expect(UserDefaults(suiteName: Self.suite)?.string(forKey: "key"), is: "of the first")
     }
     try await configured {
-      #expect(UserDefaults(suiteName: Self.suite)?.string(forKey: "key") == nil)
+      expect(UserDefaults(suiteName: Self.suite)?.string(forKey: "key") == nil)
     }
   }
 
@@ -61,10 +62,10 @@ import Testing
         group.addTask {
           try await configured {
             let defaults = try #require(UserDefaults(suiteName: Self.suite))
-            #expect(defaults.object(forKey: "key") == nil)
+            expect(defaults.object(forKey: "key") == nil)
             defaults.set(number, forKey: "key")
             for _ in 0..<20 { await Task.yield() }
-            #expect(defaults.integer(forKey: "key") == number)
+            expect(defaults.integer(forKey: "key"), is: number)
           }
         }
       }
@@ -76,7 +77,7 @@ import Testing
     try await configured {
       UserDefaults(suiteName: Self.suite)?.set("outer", forKey: "key")
       try await configured {
-        #expect(UserDefaults(suiteName: Self.suite)?.string(forKey: "key") == "outer")
+        expect(UserDefaults(suiteName: Self.suite)?.string(forKey: "key"), is: "outer")
       }
     }
   }
@@ -97,9 +98,9 @@ import Testing
         for suite in [unlisted, Guest.group] { UserDefaults(suiteName: suite)?.set("value", forKey: "key") }
         _ = try await AppMigrationTester(platform: .linux).exportController.exportResources(request: nil)
       }
-      #expect(seen.withLock { $0 } == [nil, "value"])
+      expect(seen.withLock { $0 }, is: [nil, "value"])
       let defaults = UserDefaults(suiteName: unlisted)
-      #expect(defaults?.string(forKey: "key") == "value" && defaults?.string(forKey: "other") == "meanwhile")
+      expect(defaults?.string(forKey: "key") == "value" && defaults?.string(forKey: "other") == "meanwhile")
     }
   }
 
@@ -115,7 +116,7 @@ import Testing
       UserDefaults(suiteName: Self.suite)?.set("before", forKey: "other")
       let controller = try await AppMigrationTester(platform: .linux).importController
       await #expect(throws: CocoaError.self) { try await controller.importResources(from: scratch.container) }
-      #expect(controller.leftInGroups == [Self.suite: ["Library/Preferences/\(Self.suite).plist"]])
+      expect(controller.leftInGroups, is: [Self.suite: ["Library/Preferences/\(Self.suite).plist"]])
     }
   }
 

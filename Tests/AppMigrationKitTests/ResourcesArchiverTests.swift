@@ -1,4 +1,5 @@
 import AppMigrationKit
+import Expectations
 import Glibc
 import TestSupport
 import Testing
@@ -28,7 +29,7 @@ import Testing
       try await archiver.appendItem(at: container.documentsDirectory.appending(path: "note"))
       try await archiver.appendItem(at: container.documentsDirectory.appending(path: "folder/"))
     }
-    #expect(arrived == ["note": "text", "folder": "/", "folder/.hidden": ""])
+    expect(arrived, is: ["note": "text", "folder": "/", "folder/.hidden": ""])
   }
 
   @Test(arguments: [
@@ -41,18 +42,18 @@ import Testing
       try await archiver.appendItem(at: file)
       try await archiver.appendItem(at: URL(filePath: file.path), pathInArchive: "in/\(name)")
     }
-    #expect(Set(arrived.keys.map { Array($0.utf8) }) == Set(["in", name, "in/\(name)"].map { Array($0.utf8) }))
-    #expect(arrived[name].map { Array($0.utf8) } == Array(name.utf8))
+    expect(Set(arrived.keys.map { Array($0.utf8) }), is: Set(["in", name, "in/\(name)"].map { Array($0.utf8) }))
+    expect(arrived[name].map { Array($0.utf8) }, is: Array(name.utf8))
   }
 
   @Test func `a name that is not UTF-8 arrives by a percent-encoded URL, and in its directory`()
     async throws
   {
     let directory = scratch.path("container/Documents/directory")
-    #expect(mkdir(directory, 0o755) == 0)
+    expect(mkdir(directory, 0o755), is: 0)
     let name: [CChar] = Array((directory + "/").utf8CString.dropLast()) + [-1, 0]
     let file = name.withUnsafeBufferPointer { open($0.baseAddress!, O_CREAT | O_WRONLY, 0o644) }
-    #expect(file >= 0)
+    expect(file >= 0)
     close(file)
     let names = try await ScriptedExtension.with(
       scratch,
@@ -66,7 +67,7 @@ import Testing
       let root = try await tester.exportController.exportResources().extractedResourcesURL
       return try ["", "/directory"].map { try Scratch.names(in: root.path + $0) }
     }
-    #expect(names == [[Array("directory".utf8), Array("named".utf8)], [[0xFF]]])
+    expect(names, is: [[Array("directory".utf8), Array("named".utf8)], [[0xFF]]])
   }
 
   @Test(arguments: ["", "/a", "a/", ".", "..", "a//b", "a/../b", "./a", "a\0b", String(repeating: "n", count: 256)])
@@ -75,15 +76,15 @@ import Testing
     let arrived = try await ScriptedExtension.export(scratch) { archiver, container in
       let note = container.documentsDirectory.appending(path: "note")
       let code = await Self.code { try await archiver.appendItem(at: note, pathInArchive: path) }
-      #expect(code == .fileWriteInvalidFileName)
+      expect(code, is: .fileWriteInvalidFileName)
       try await archiver.appendItem(at: note)
     }
-    #expect(arrived == ["note": "text"])
+    expect(arrived, is: ["note": "text"])
   }
 
   @Test func `an unreadable item throws Foundation's error, and no part of it arrives`() async throws {
     scratch.write("container/Documents/note", "text")
-    #expect(mkfifo(scratch.path("container/Documents/pipe"), 0o644) == 0)
+    expect(mkfifo(scratch.path("container/Documents/pipe"), 0o644), is: 0)
     let arrived = try await ScriptedExtension.export(scratch) { archiver, container in
       let documents = container.documentsDirectory
       let expected: [(String, CocoaError.Code)] = [
@@ -92,13 +93,13 @@ import Testing
       ]
       for (name, code) in expected {
         let file = documents.appending(path: name)
-        #expect(await Self.code { try await archiver.appendItem(at: file, pathInArchive: "x") } == code, "\(name)")
+        expect(await Self.code { try await archiver.appendItem(at: file, pathInArchive: "x") }, is: code, "\(name)")
       }
       let remote = try #require(URL(string: "https://example.org/note"))
-      #expect(await Self.code { try await archiver.appendItem(at: remote) } == .fileReadUnsupportedScheme)
+      expect(await Self.code { try await archiver.appendItem(at: remote) }, is: .fileReadUnsupportedScheme)
       try await archiver.appendItem(at: documents.appending(path: "note"), pathInArchive: "x")
     }
-    #expect(arrived == ["x": "text"])
+    expect(arrived, is: ["x": "text"])
   }
 
   @Test func `the archiver refuses a second item under one path, and merges directories`() async throws {
@@ -109,10 +110,10 @@ import Testing
       try await archiver.appendItem(at: documents.appending(path: "one"), pathInArchive: "both")
       try await archiver.appendItem(at: documents.appending(path: "two"), pathInArchive: "both")
       let again = documents.appending(path: "two/b")
-      #expect(
-        await Self.code { try await archiver.appendItem(at: again, pathInArchive: "both/a") } == .fileWriteFileExists)
+      expect(
+        await Self.code { try await archiver.appendItem(at: again, pathInArchive: "both/a") }, is: .fileWriteFileExists)
     }
-    #expect(arrived == ["both": "/", "both/a": "1", "both/b": "2"])
+    expect(arrived, is: ["both": "/", "both/a": "1", "both/b": "2"])
   }
 
   @Test func `a symbolic link arrives as a link, wherever it leads`() async throws {
@@ -125,7 +126,7 @@ import Testing
       try await archiver.appendItem(at: documents.appending(path: "shortcut", directoryHint: .isDirectory))
       try await archiver.appendItem(at: documents.appending(path: "shortcut/inner"))
     }
-    #expect(arrived == ["link": "-> ../../nowhere", "shortcut": "-> directory", "inner": "content"])
+    expect(arrived, is: ["link": "-> ../../nowhere", "shortcut": "-> directory", "inner": "content"])
   }
 
   @Test func `a cancelled export's appends throw, and so does the export`() async throws {
@@ -154,7 +155,7 @@ import Testing
     let arrived = try await ScriptedExtension.export(scratch) { archiver, container in
       try await Self.appendOnMainActor(container.documentsDirectory.appending(path: "note"), to: archiver)
     }
-    #expect(arrived == ["note": "text"])
+    expect(arrived, is: ["note": "text"])
   }
 
   @MainActor private static func appendOnMainActor(_ url: URL, to archiver: sending ResourcesArchiver) async throws {

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationHost
 import MigrationSystem
@@ -29,9 +30,9 @@ import Testing
   @Test func `the tester refuses an estimate below zero, and nothing is exported`() async {
     let isExported = Mutex(false)
     let error = await refusal(.init(export: { _, _ in isExported.withLock { $0 = true } }, estimate: -5))
-    #expect(error?.domain == "PeerMigrationErrorDomain")
-    #expect(error?.localizedDescription.contains("at -5 bytes, which is negative") == true)
-    #expect(!isExported.withLock { $0 })
+    expect(error?.domain, is: "PeerMigrationErrorDomain")
+    expect(error?.localizedDescription.contains("at -5 bytes, which is negative"), is: true)
+    expect(!isExported.withLock { $0 })
   }
 
   @Test func `the tester gives up an exporter that appends nothing for too long, in any state`() async {
@@ -40,8 +41,8 @@ import Testing
         // Its thread does not return before the test has got its error.
         for _ in 0..<300 where !Task.isCancelled { Self.block() }
       }), limit: .seconds(1))
-    #expect(error?.domain == "PeerMigrationErrorDomain")
-    #expect(error?.localizedDescription.contains("appended nothing for 1 second;") == true)
+    expect(error?.domain, is: "PeerMigrationErrorDomain")
+    expect(error?.localizedDescription.contains("appended nothing for 1 second;"), is: true)
   }
 
   @Test func `each append restarts the limit, which may also be off`() async throws {
@@ -53,8 +54,8 @@ import Testing
           at: container.documentsDirectory.appending(path: "note"), pathInArchive: "\(number)")
       }
     })
-    #expect(await refusal(script, limit: .seconds(2)) == nil)
-    #expect(await refusal(script, limit: .off) == nil)
+    expect(await refusal(script, limit: .seconds(2)) == nil)
+    expect(await refusal(script, limit: .off) == nil)
   }
 
   // MARK: Cancellation
@@ -92,8 +93,8 @@ import Testing
 
   @Test func `a cancellation that the exporter lets through is a cancellation`() async {
     let error = await cancelled { archiver, note in try await archiver.appendItem(at: note, pathInArchive: "2") }
-    #expect(error is CancellationError)
-    #expect(await cancelled { _, _ in } is CancellationError, "an export without further appends")
+    expect(error is CancellationError)
+    expect(await cancelled { _, _ in } is CancellationError, "an export without further appends")
   }
 
   @Test func `a hidden cancellation is an error`() async {
@@ -102,8 +103,8 @@ import Testing
         try? await archiver.appendItem(at: note, pathInArchive: "2")
         if isThrowing { throw CocoaError(.fileReadUnknown) }
       }
-      #expect((error as NSError?)?.domain == "PeerMigrationErrorDomain")
-      #expect(error?.localizedDescription == "The exporter did not rethrow its cancellation.")
+      expect((error as NSError?)?.domain, is: "PeerMigrationErrorDomain")
+      expect(error?.localizedDescription, is: "The exporter did not rethrow its cancellation.")
     }
   }
 
@@ -117,9 +118,9 @@ import Testing
       }
       isThrough.withLock { $0 = true }
     }
-    #expect(!isThrough.withLock { $0 }, "the test got its error before the exporter ended")
+    expect(!isThrough.withLock { $0 }, "the test got its error before the exporter ended")
     isTold.withLock { $0 = true }
-    #expect(error?.localizedDescription == "The exporter did not rethrow its cancellation.")
+    expect(error?.localizedDescription, is: "The exporter did not rethrow its cancellation.")
   }
 
   /// Blocks its thread, as an author's code may: a task's sleep would end with the task.
@@ -155,23 +156,23 @@ import Testing
   @Test func `the archiver refuses items outside the container, groups, temporary directory and bundle`() async throws {
     for name in ["container/Documents/note", "group/note"] { scratch.write(name) }
     for name in ["container/Documents/note", "container", "group/note", "group"] {
-      #expect(try await appending(scratch.path(name)) == nil, "\(name)")
+      expect(try await appending(scratch.path(name)) == nil, "\(name)")
     }
     let temporary = FileManager.default.temporaryDirectory.appending(path: "strict-\(UUID().uuidString)")
     try Data([1]).write(to: temporary)
-    #expect(try await appending(temporary.path) == nil)
+    expect(try await appending(temporary.path) == nil)
     try FileManager.default.removeItem(at: temporary)
-    #expect(try await appending(try ownFile().path) == nil, "the extension's own bundle")
+    expect(try await appending(try ownFile().path) == nil, "the extension's own bundle")
 
-    #expect(try await appending("/etc/hostname") == .fileReadNoPermission)
-    #expect(try await appending("/etc") == .fileReadNoPermission)
-    #expect(try await appending("/proc/self/exe") == .fileReadNoPermission, "a link outside")
-    #expect(try await appending("/etc/there is nothing") == .fileReadNoSuchFile)
+    expect(try await appending("/etc/hostname"), is: .fileReadNoPermission)
+    expect(try await appending("/etc"), is: .fileReadNoPermission)
+    expect(try await appending("/proc/self/exe"), is: .fileReadNoPermission, "a link outside")
+    expect(try await appending("/etc/there is nothing"), is: .fileReadNoSuchFile)
     scratch.makeLink("container/Documents/away", to: "/etc")
-    #expect(try await appending(scratch.path("container/Documents/away/hostname")) == .fileReadNoPermission)
-    #expect(try await appending(scratch.path("container/Documents/away")) == nil, "a link is appended as a link")
+    expect(try await appending(scratch.path("container/Documents/away/hostname")), is: .fileReadNoPermission)
+    expect(try await appending(scratch.path("container/Documents/away")) == nil, "a link is appended as a link")
     let beside = "\(scratch.path("container"))-not"
-    #expect(try await appending(beside) == .fileReadNoSuchFile)
+    expect(try await appending(beside), is: .fileReadNoSuchFile)
   }
 
   @Test func `reach ends at the names of the roots`() throws {
@@ -188,7 +189,7 @@ import Testing
         _ = try reach.open(scratch.at(name))
         Issue.record("\(name) was opened")
       } catch {
-        #expect(error.code == .fileReadNoPermission)
+        expect(error.code, is: .fileReadNoPermission)
       }
     }
   }
@@ -196,8 +197,9 @@ import Testing
   @Test func `the archiver refuses a path that no archive can have`() async throws {
     scratch.write("container/Documents/note")
     for name in ["", "/a", "a//b", "a/../b", "."] {
-      #expect(
-        try await appending(scratch.path("container/Documents/note"), to: name) == .fileWriteInvalidFileName, "\(name)")
+      expect(
+        try await appending(scratch.path("container/Documents/note"), to: name), is: .fileWriteInvalidFileName,
+        "\(name)")
     }
   }
 
@@ -215,13 +217,12 @@ import Testing
     })
     try await ScriptedExtension.with(scratch, script) {
       let controller = try await AppMigrationTester(platform: .android).importController
-      #expect(controller.leftInGroups.isEmpty)
+      expect(controller.leftInGroups.isEmpty)
       await #expect(throws: CocoaError.self) { try await controller.importResources(from: scratch.container) }
       let container = try #require(controller.importedContainer).containerRootDirectory
-      #expect(
-        try Scratch.contents(of: container)
-          == ["Documents": "/", "Library": "/", "Library/Application Support": "/"])
-      #expect(controller.leftInGroups == [Guest.group: ["deep/left"]])
+      expect(
+        try Scratch.contents(of: container), is: ["Documents": "/", "Library": "/", "Library/Application Support": "/"])
+      expect(controller.leftInGroups, is: [Guest.group: ["deep/left"]])
     }
   }
 
@@ -237,7 +238,7 @@ import Testing
       let error = await #expect(throws: NSError.self) {
         try await controller.importResources(from: scratch.container)
       }
-      #expect(error?.localizedDescription.contains("replaced 'Documents'") == true)
+      expect(error?.localizedDescription.contains("replaced 'Documents'"), is: true)
     }
   }
 
@@ -256,7 +257,7 @@ import Testing
       task.cancel()
       await #expect(throws: CancellationError.self) { try await task.value }
       let documents = try #require(controller.importedContainer).documentsDirectory
-      #expect(try FileManager.default.contentsOfDirectory(atPath: documents.path).isEmpty)
+      expect(try FileManager.default.contentsOfDirectory(atPath: documents.path).isEmpty)
     }
   }
 }

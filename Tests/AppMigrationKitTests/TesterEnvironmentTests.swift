@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationHost
 import TestSupport
@@ -17,20 +18,21 @@ import Testing
       "PEER_TEST_EXTENSION": "OnlyImporting", "PEER_TEST_STORE": "other", "PEER_TEST_IDLE_LIMIT": "2.5",
     ]
     let environment = try TesterEnvironment { variables[$0] }
-    #expect(environment.container?.path() == scratch.path("container"))
-    #expect(
-      environment.groups.mapValues { $0.path } == [
+    expect(environment.container?.path(), is: scratch.path("container"))
+    expect(
+      environment.groups.mapValues { $0.path },
+      is: [
         "group.a": scratch.path("group"), "group.b": scratch.path("container/Documents"),
       ])
-    #expect(environment.bundleIdentifier == "org.example.named")
-    #expect(environment.type == "OnlyImporting")
-    #expect(environment.store == "other")
-    #expect(environment.idleLimit == .seconds(2.5))
-    #expect(try TesterEnvironment { $0 == "PEER_TEST_IDLE_LIMIT" ? "off" : nil }.idleLimit == .off)
+    expect(environment.bundleIdentifier, is: "org.example.named")
+    expect(environment.type, is: "OnlyImporting")
+    expect(environment.store, is: "other")
+    expect(environment.idleLimit, is: .seconds(2.5))
+    expect(try TesterEnvironment { $0 == "PEER_TEST_IDLE_LIMIT" ? "off" : nil }.idleLimit, is: .off)
     let nothing = try TesterEnvironment { _ in nil }
-    #expect(nothing.container == nil)
-    #expect(nothing.groups.isEmpty)
-    #expect(nothing.idleLimit == .standard)
+    expect(nothing.container == nil)
+    expect(nothing.groups.isEmpty)
+    expect(nothing.idleLimit, is: .standard)
   }
 
   @Test(arguments: [
@@ -40,7 +42,7 @@ import Testing
   ])
   func `an error names the invalid variable`(_ name: String, _ value: String) {
     let error = #expect(throws: CocoaError.self) { try TesterEnvironment { $0 == name ? value : nil } }
-    #expect(error?.localizedDescription.contains(name) == true)
+    expect(error?.localizedDescription.contains(name), is: true)
   }
 
   /// Sets the environment of a test's process. Use it only in a separate process.

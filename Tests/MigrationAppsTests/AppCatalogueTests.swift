@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationArchive
 import MigrationSystem
@@ -58,9 +59,9 @@ import Testing
     scratch.write("own/broken.app", "[Application]\nId=broken\nName=B\n[Data]\na=home/..\n")
     scratch.write("own/notes.txt", "no description")
     let catalogue = catalogue()
-    #expect(catalogue.descriptions.mapValues(\.name) == ["browser": "Mine"])
-    #expect(catalogue.mistakes.map(\.line) == [5])
-    #expect(catalogue.mistakes.map(\.file) == [scratch.at("own/broken.app")])
+    expect(catalogue.descriptions.mapValues(\.name), is: ["browser": "Mine"])
+    expect(catalogue.mistakes.map(\.line), is: [5])
+    expect(catalogue.mistakes.map(\.file), is: [scratch.at("own/broken.app")])
   }
 
   @Test func `a description or a folder of them that others may change is told, and not used`() throws {
@@ -69,46 +70,48 @@ import Testing
     }
     try #require(chmod(scratch.path("own/open.app"), 0o666) == 0)
     scratch.makeLink("own/linked.app", to: "fine.app")
-    #expect(catalogue().descriptions.keys.sorted() == ["browser", "fine"])
-    #expect(
-      catalogue().mistakes.map(\.description) == [
+    expect(catalogue().descriptions.keys.sorted(), is: ["browser", "fine"])
+    expect(
+      catalogue().mistakes.map(\.description),
+      is: [
         "the description '\(scratch.path("own/linked.app"))' is not used: it is a link",
         "the description '\(scratch.path("own/open.app"))' is not used: it can be changed by every user",
       ])
     try #require(chmod(scratch.path("own"), 0o777) == 0)
     scratch.remove("shipped/browser.app")
     let own = scratch.path("own")
-    #expect(catalogue().descriptions.isEmpty)
-    #expect(
-      catalogue().mistakes.map(\.description) == [
+    expect(catalogue().descriptions.isEmpty)
+    expect(
+      catalogue().mistakes.map(\.description),
+      is: [
         "the descriptions in '\(own)' are not used: '\(own)' can be changed by every user"
       ])
   }
 
   @Test func `what every new home has is no data`() {
     for place in ["skeleton", "inner"] { scratch.write("\(place)/.browser", "as new") }
-    #expect(apps(catalogue()).apps.isEmpty)
+    expect(apps(catalogue()).apps.isEmpty)
     home.write(".browser", "mine")
-    #expect(apps(catalogue()).apps.map(\.places.count) == [1])
+    expect(apps(catalogue()).apps.map(\.places.count), is: [1])
   }
 
   @Test func `the sender takes the data of one packaging, the installed one first`() throws {
-    #expect(apps(catalogue()).apps.isEmpty)
+    expect(apps(catalogue()).apps.isEmpty)
     home.write(".var/app/org.example.browser/.browser/places", "x")
-    #expect(
-      apps(catalogue()).apps.map(\.places) == [[place("profile", ".var/app/org.example.browser/.browser")]])
+    expect(
+      apps(catalogue()).apps.map(\.places), is: [[place("profile", ".var/app/org.example.browser/.browser")]])
     home.write(".config/browser/places", "x")
     home.write(".config/browser-extra", "x")
     func described(_ flatpaks: Flatpaks = Flatpaks()) -> [[Place]] {
       apps(catalogue(flatpaks)).apps.filter { $0.kind == .described }.map(\.places)
     }
     let native = [place("profile", ".config/browser"), place("extra", ".config/browser-extra", .file)]
-    #expect(described() == [native])
-    #expect(described(installFlatpak()) == [[place("profile", ".var/app/org.example.browser/.browser")]])
+    expect(described(), is: [native])
+    expect(described(installFlatpak()), is: [[place("profile", ".var/app/org.example.browser/.browser")]])
     scratch.write("bin/browser", "program")
-    #expect(described(installFlatpak()) == [native])
-    #expect(apps(catalogue()).apps.first?.hasSecrets == true)
-    #expect(apps(catalogue()).apps.first?.exclusions == [Array("lock".utf8)])
+    expect(described(installFlatpak()), is: [native])
+    expect(apps(catalogue()).apps.first?.hasSecrets, is: true)
+    expect(apps(catalogue()).apps.first?.exclusions, is: [Array("lock".utf8)])
   }
 
   @Test func `a place behind a link is not followed, and named with file and line`() throws {
@@ -116,31 +119,31 @@ import Testing
     home.makeLink(".config", to: scratch.path("outside"))
     home.makeLink(".browser", to: scratch.path("outside/browser"))
     let found = apps(catalogue())
-    #expect(found.apps.isEmpty)
-    #expect(found.mistakes.map(\.line) == [8, 8, 9])
-    #expect(
-      found.mistakes.dropFirst().first?.reason
-        == "'.config/browser' leads through a symbolic link, which is not followed")
+    expect(found.apps.isEmpty)
+    expect(found.mistakes.map(\.line), is: [8, 8, 9])
+    expect(
+      found.mistakes.dropFirst().first?.reason,
+      is: "'.config/browser' leads through a symbolic link, which is not followed")
   }
 
   @Test func `the receiver puts data where its own packaging looks, and never hides other data`() throws {
-    #expect(arrival(catalogue()) == ["profile": ".browser", "extra": ".config/browser-extra"])
-    #expect(arrival(catalogue(installFlatpak())) == ["profile": ".var/app/org.example.browser/.browser"])
+    expect(arrival(catalogue()), is: ["profile": ".browser", "extra": ".config/browser-extra"])
+    expect(arrival(catalogue(installFlatpak())), is: ["profile": ".var/app/org.example.browser/.browser"])
     scratch.write("bin/browser", "program")
     home.makeDirectory(".config/browser")
-    #expect(arrival(catalogue()) == ["profile": ".config/browser", "extra": ".config/browser-extra"])
-    #expect(arrival(catalogue(), "unknown") == nil)
+    expect(arrival(catalogue()), is: ["profile": ".config/browser", "extra": ".config/browser-extra"])
+    expect(arrival(catalogue(), "unknown") == nil)
   }
 
   @Test func `the receiver says what is to be installed`() throws {
     func missing(_ app: String, _ flatpaks: Flatpaks = Flatpaks()) -> Arrival.Missing? {
       catalogue(flatpaks).arrival(of: app, in: home.directory)?.missing
     }
-    #expect(missing("browser") == .package("browser-esr"))
-    #expect(missing("org.example.Other") == .flatpak("org.example.Other"))
+    expect(missing("browser"), is: .package("browser-esr"))
+    expect(missing("org.example.Other"), is: .flatpak("org.example.Other"))
     scratch.write("bin/browser", "program")
-    #expect(missing("browser") == nil)
-    #expect(missing("org.example.browser", installFlatpak()) == nil)
+    expect(missing("browser") == nil)
+    expect(missing("org.example.browser", installFlatpak()) == nil)
   }
 
   @Test func `a Flatpak without a description moves as a whole, without what it makes again`() throws {
@@ -151,16 +154,17 @@ import Testing
     let launcher = "flatpak/app/org.example.Game/current/active/export/share/applications/org.example.Game.desktop"
     scratch.write(launcher, "[Desktop Entry]\nName[de]=Spiel\nName=Game\n")
     let game = try #require(apps(catalogue(Flatpaks(installations: [scratch.at("flatpak")]))).apps.first)
-    #expect(game.name == "Game")
-    #expect(
-      game.places == [
+    expect(game.name, is: "Game")
+    expect(
+      game.places,
+      is: [
         place("container", ".var/app/org.example.Game"),
         place("overrides", ".local/share/flatpak/overrides/org.example.Game", .file),
       ])
     var inventory = try inventory(home, [game])
     try inventory.measure(until: StopSignal())
-    #expect(inventory.entries[0].size?.tally == Tally(items: 4, bytes: 10))
-    #expect(arrival(catalogue(), "org.example.Game")?["container"] == ".var/app/org.example.Game")
+    expect(inventory.entries[0].size?.tally, is: Tally(items: 4, bytes: 10))
+    expect(arrival(catalogue(), "org.example.Game")?["container"], is: ".var/app/org.example.Game")
   }
 
   @Test func `a running Flatpak is in use, and one that was killed is not`() throws {
@@ -170,9 +174,9 @@ import Testing
       scratch.write("run/\(instance)/pid", process == "self" ? "\(CurrentProcess.id)" : "")
     }
     let flatpaks = Flatpaks(instances: scratch.at("run"))
-    #expect(apps(catalogue(flatpaks)).apps.map(\.inUse) == ["process \(CurrentProcess.id)"])
+    expect(apps(catalogue(flatpaks)).apps.map(\.inUse), is: ["process \(CurrentProcess.id)"])
     scratch.write("run/1/pid", "99999999")
-    #expect(apps(catalogue(flatpaks)).apps.map(\.inUse) == [nil])
+    expect(apps(catalogue(flatpaks)).apps.map(\.inUse), is: [nil])
   }
 
   @Test func `files that every new home has, and those of a mere start, are no data`() throws {
@@ -191,9 +195,9 @@ import Testing
     }
     home.write(".history", "ls")
     home.write(".shell/cache/recent", "a")
-    #expect(present() == [])
+    expect(present(), is: [])
     home.write(".rc", "another")
     home.write(".shell/cache/other", "b")
-    #expect(present() == [".rc", ".shell"])
+    expect(present(), is: [".rc", ".shell"])
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationArchive
 import MigrationSystem
 import MigrationWire
@@ -37,21 +38,22 @@ private func read(_ text: String) throws(DescriptionError) -> AppDescription {
       File=profile/*/compatibility.ini
       Key=LastVersion
       """)
-    #expect(app.name == "The X")
-    #expect(app.packages == ["x11", "x-utils"])
-    #expect(!app.hasSecrets)
-    #expect(app.isIdentity)
-    #expect(app.needs == ["keyring"])
-    #expect(app.processes == ["x", "x-bin"])
-    #expect(app.locks.map(\.components.count) == [2, 1])
-    #expect(app.homeFiles.map { String(decoding: $0.bytes, as: UTF8.self) } == ["profile/bookmarks", "state-2"])
-    #expect(app.written?.key == "LastVersion")
+    expect(app.name, is: "The X")
+    expect(app.packages, is: ["x11", "x-utils"])
+    expect(!app.hasSecrets)
+    expect(app.isIdentity)
+    expect(app.needs, is: ["keyring"])
+    expect(app.processes, is: ["x", "x-bin"])
+    expect(app.locks.map(\.components.count), is: [2, 1])
+    expect(app.homeFiles.map { String(decoding: $0.bytes, as: UTF8.self) }, is: ["profile/bookmarks", "state-2"])
+    expect(app.written?.key, is: "LastVersion")
     // A lock names a process of this computer: it stays behind.
-    #expect(
-      app.exclusions.map { String(decoding: $0, as: UTF8.self) } == ["*.lock", "/cache/", "/*/lock", "/.parentlock"])
-    #expect(app.packagings == [.native, .flatpak("org.example.x"), .snap("x")])
-    #expect(
-      app.roots.map { $0.places.map { String(decoding: $0.path, as: UTF8.self) } } == [
+    expect(
+      app.exclusions.map { String(decoding: $0, as: UTF8.self) }, is: ["*.lock", "/cache/", "/*/lock", "/.parentlock"])
+    expect(app.packagings, is: [.native, .flatpak("org.example.x"), .snap("x")])
+    expect(
+      app.roots.map { $0.places.map { String(decoding: $0.path, as: UTF8.self) } },
+      is: [
         [".x", ".config/x/a", ".var/app/org.example.x/config/x", "snap/x/common/.x"], [".local/state/x"],
       ])
   }
@@ -60,8 +62,8 @@ private func read(_ text: String) throws(DescriptionError) -> AppDescription {
     let lines = ["# a comment", "[Application]", "Id=x", "Name=\u{301}X", "", "[Data]", "a = home/.x ; config/x ;", ""]
     for end in ["\n", "\r\n"] {
       let app = try read(lines.joined(separator: end))
-      #expect(Array(app.name.utf8) == Array("\u{301}X".utf8))
-      #expect(app.roots.map { $0.places.map { String(decoding: $0.path, as: UTF8.self) } } == [[".x", ".config/x"]])
+      expect(Array(app.name.utf8), is: Array("\u{301}X".utf8))
+      expect(app.roots.map { $0.places.map { String(decoding: $0.path, as: UTF8.self) } }, is: [[".x", ".config/x"]])
     }
   }
 
@@ -88,9 +90,9 @@ private func read(_ text: String) throws(DescriptionError) -> AppDescription {
     let error = #expect(throws: DescriptionError.self) {
       try read("[Application]\nId=x\nName=X\n[Data]\n\(data)\n")
     }
-    #expect(error?.line == 4 + data.split(separator: "\n").count)
-    #expect(error?.reason.contains(reason) == true)
-    #expect(error?.description.hasPrefix("the description '/etc/peer/apps/x.app' is not used: line ") == true)
+    expect(error?.line, is: 4 + data.split(separator: "\n").count)
+    expect(error?.reason.contains(reason), is: true)
+    expect(error?.description.hasPrefix("the description '/etc/peer/apps/x.app' is not used: line "), is: true)
   }
 
   @Test(arguments: [
@@ -104,19 +106,19 @@ private func read(_ text: String) throws(DescriptionError) -> AppDescription {
 
   @Test func `settings have a description of their own`() throws {
     let app = try read("[Application]\nId=x\nName=X\n[Settings]\nKeys=/org/example/x/;/org/example/y;\n")
-    #expect(app.settings.map(\.path) == ["/org/example/x/", "/org/example/y"])
-    #expect(app.roots.isEmpty)
+    expect(app.settings.map(\.path), is: ["/org/example/x/", "/org/example/y"])
+    expect(app.roots.isEmpty)
     #expect(throws: DescriptionError.self) { try read("[Application]\nId=x\nName=X\n[Settings]\nKeys=\n") }
     let error = #expect(throws: DescriptionError.self) {
       try read("[Application]\nId=x\nName=X\n[Settings]\nKeys=/org/x/\n")
     }
-    #expect(error?.line == 5 && error?.reason.contains("no key of dconf") == true)
+    expect(error?.line == 5 && error?.reason.contains("no key of dconf") == true)
   }
 
   @Test func `only descriptions of apps with a Flatpak's form count as Flatpaks`() {
-    #expect(Flatpaks.isIdentifier("org.example.App_2"))
+    expect(Flatpaks.isIdentifier("org.example.App_2"))
     for text in ["org.example", "org..app", "../x.y", "org.example.a/b", "org.example.a;b", ".a.b.c", "a.b.3d", ""] {
-      #expect(!Flatpaks.isIdentifier(text))
+      expect(!Flatpaks.isIdentifier(text))
     }
   }
 }

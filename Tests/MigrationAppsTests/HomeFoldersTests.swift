@@ -1,3 +1,4 @@
+import Expectations
 import MigrationSystem
 import TestSupport
 import Testing
@@ -21,8 +22,9 @@ import Testing
       XDG_MUSIC_DIR="$HOME/a \\"b\\" \\$c"
       XDG_OTHER_DIR="$HOME/Other"
       """)
-    #expect(
-      places == [
+    expect(
+      places,
+      is: [
         .desktop: "Schreibtisch", .documents: "Daten/Meine Dokumente", .downloads: "Downloads", .music: "a \"b\" $c",
       ])
   }
@@ -33,12 +35,12 @@ import Testing
     "\"$HOME/Data/.hidden/Music\"", "\"Music\"", "$HOME/Music", "\"$HOME/Music\\", "", "\"$HOMEMusic\"",
   ])
   func `a place that is the home, no path of names or below a dot name is none`(_ value: String) {
-    #expect(read("XDG_MUSIC_DIR=\(value)") == [.music: nil])
+    expect(read("XDG_MUSIC_DIR=\(value)"), is: [.music: nil])
   }
 
   @Test(arguments: ["/srv/music", "/home/anna2/Music"])
   func `a place outside of the home is an absolute path`(_ path: String) {
-    #expect(read("XDG_MUSIC_DIR=\"\(path)\"") == [.music: path])
+    expect(read("XDG_MUSIC_DIR=\"\(path)\""), is: [.music: path])
   }
 
   @Test func `links and places outside are followed to folders that do not contain the home`() throws {
@@ -52,20 +54,23 @@ import Testing
     ] { scratch.makeLink("home/\(link)", to: target) }
     let home = try Directory.open(scratch.path("home"))
     let folders = HomeFolders(in: home)
-    #expect(
-      folders.map.mapValues { String(decoding: $0, as: UTF8.self) } == [
+    expect(
+      folders.map.mapValues { String(decoding: $0, as: UTF8.self) },
+      is: [
         "documents": "Documents", "pictures": "Pictures", "music": "Music", "videos": "Videos",
       ])
-    #expect(
-      folders.targets.mapValues { String(decoding: $0, as: UTF8.self) } == [
+    expect(
+      folders.targets.mapValues { String(decoding: $0, as: UTF8.self) },
+      is: [
         .documents: scratch.path("home/Cloud/Docs"), .pictures: "\(outside.path)/Photos",
         .music: "\(outside.path)/Music",
       ])
-    #expect(HomeFolders(in: home, isElsewhere: true).targets == [:], "the links of another computer's home")
+    expect(HomeFolders(in: home, isElsewhere: true).targets, is: [:], "the links of another computer's home")
     // The receiver uses what is in its home, and the link's own name where nothing of it is.
     let places = HomeFolders.receiving(in: home).map.mapValues { String(decoding: $0, as: UTF8.self) }
-    #expect(
-      ["documents", "pictures", "music", "desktop"].map { places[$0] } == [
+    expect(
+      ["documents", "pictures", "music", "desktop"].map { places[$0] },
+      is: [
         "Cloud/Docs", "Pictures", "Music", "Desktop",
       ]
     )
@@ -77,8 +82,8 @@ import Testing
     scratch.makeLink("Pictures", to: "nowhere")
     scratch.write("Music", "a file")
     let folders = HomeFolders(in: scratch.directory)
-    #expect(folders.places == [.documents: Array("Documents".utf8), .public: Array("Public".utf8)])
-    #expect(folders.folder(at: Array("Public".utf8)) == .public)
+    expect(folders.places, is: [.documents: Array("Documents".utf8), .public: Array("Public".utf8)])
+    expect(folders.folder(at: Array("Public".utf8)), is: .public)
   }
 
   @Test func `the sender's folders exist, and no two have one place`() throws {
@@ -93,7 +98,7 @@ import Testing
       """)
     for name in ["Dokumente", "Videos", "Downloads"] { scratch.makeDirectory(name) }
     let folders = HomeFolders(in: scratch.directory)
-    #expect(folders.map == ["documents": Array("Dokumente".utf8), "downloads": Array("Downloads".utf8)])
+    expect(folders.map, is: ["documents": Array("Dokumente".utf8), "downloads": Array("Downloads".utf8)])
   }
 
   @Test func `the receiver has a place for every key, the usual one where its home has none`() throws {
@@ -106,8 +111,9 @@ import Testing
       XDG_MUSIC_DIR="$HOME/Videos"
       """)
     let map = HomeFolders.receiving(in: scratch.directory).map.mapValues { String(decoding: $0, as: UTF8.self) }
-    #expect(
-      map == [
+    expect(
+      map,
+      is: [
         "desktop": "Desktop", "documents": "Dokumente", "downloads": "Downloads", "music": "Videos",
         "pictures": "Pictures", "public": "Public", "templates": "Templates", "videos": "Videos-2",
       ])

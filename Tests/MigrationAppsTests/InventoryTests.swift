@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationArchive
 import MigrationSystem
@@ -39,10 +40,11 @@ func names(_ inventory: Inventory) -> [String] { inventory.entries.map { String(
 
   @Test func `the user's folders come first, dot names and bin last and not ticked`() throws {
     let inventory = try inventory(try germanHome())
-    #expect(names(inventory) == ["Dokumente", "Dokumente/Musik", "Projekte", "notes.txt", ".bashrc", ".config", "bin"])
-    #expect(inventory.entries.map(\.isTicked) == [true, true, true, true, false, false, false])
-    #expect(inventory.entries.map(\.mayRun) == [false, false, false, false, true, true, true])
-    #expect(inventory.entries[1].subject == .folder(.music, place("music", "Dokumente/Musik")))
+    expect(
+      names(inventory), is: ["Dokumente", "Dokumente/Musik", "Projekte", "notes.txt", ".bashrc", ".config", "bin"])
+    expect(inventory.entries.map(\.isTicked), is: [true, true, true, true, false, false, false])
+    expect(inventory.entries.map(\.mayRun), is: [false, false, false, false, true, true, true])
+    expect(inventory.entries[1].subject, is: .folder(.music, place("music", "Dokumente/Musik")))
   }
 
   @Test func `caches, trash, records, unfinished transfers and what cannot be sent are left out, and listed`() throws {
@@ -54,16 +56,17 @@ func names(_ inventory: Inventory) -> [String] { inventory.entries.map { String(
     scratch.write(".local/share/app/data", "12345")
     scratch.write(".local/share/peer/key", "key")
     scratch.write(".local/share/Trash/files/old", "old")
-    #expect(mkfifo(scratch.path("pipe"), 0o600) == 0)
+    expect(mkfifo(scratch.path("pipe"), 0o600), is: 0)
     var inventory = try inventory(scratch, records: [scratch.path(".local/share/peer"), "/elsewhere"])
-    #expect(names(inventory) == [".local"])
-    #expect(
-      leftOut(inventory) == [
+    expect(names(inventory), is: [".local"])
+    expect(
+      leftOut(inventory),
+      is: [
         ".cache": .cache, ".ecryptfs": .encrypted, ".local/share/Trash": .trash, ".local/share/peer": .ownRecords,
         ".peer-\(String(repeating: "0a", count: 16))-1": .unfinishedTransfer, "pipe": .notSendable,
       ])
     try inventory.measure(until: StopSignal())
-    #expect(inventory.entries[0].size?.tally == Tally(items: 4, bytes: 5))
+    expect(inventory.entries[0].size?.tally, is: Tally(items: 4, bytes: 5))
   }
 
   @Test func `a folder of the user that is marked as a cache moves, and a disk's trash in one is named`() throws {
@@ -77,10 +80,10 @@ func names(_ inventory: Inventory) -> [String] { inventory.entries.map { String(
     var inventory = try inventory(scratch, [app])
     try inventory.measure(until: StopSignal())
     let documents = try #require(inventory.entries.first { $0.name == Array("Documents".utf8) })
-    #expect(documents.size?.tally == Tally(items: 5, bytes: UInt64(mark.utf8.count) + 3))
-    #expect(inventory.entries[0].size?.tally.items == 3, "an app's cache has only its mark")
-    #expect(leftOut(inventory) == ["Documents/disk/.Trash-1000": .trash])
-    #expect(inventory.leftOut[0].size?.tally == Tally(items: 2, bytes: 3))
+    expect(documents.size?.tally, is: Tally(items: 5, bytes: UInt64(mark.utf8.count) + 3))
+    expect(inventory.entries[0].size?.tally.items, is: 3, "an app's cache has only its mark")
+    expect(leftOut(inventory), is: ["Documents/disk/.Trash-1000": .trash])
+    expect(inventory.leftOut[0].size?.tally, is: Tally(items: 2, bytes: 3))
   }
 
   @Test func `a path belongs to one entry: sizes count it once`() throws {
@@ -97,12 +100,13 @@ func names(_ inventory: Inventory) -> [String] { inventory.entries.map { String(
     var inventory = try inventory(scratch, [app])
     var measured: [Int] = []
     try inventory.measure(until: StopSignal()) { index, _ in measured.append(index) }
-    #expect(
-      names(inventory) == [
+    expect(
+      names(inventory),
+      is: [
         "App", "Dokumente", "Dokumente/Musik", "Projekte", "Projekte-alt", "notes.txt", ".bashrc", ".config", "bin",
       ])
-    #expect(measured == Array(0..<9))
-    #expect(inventory.entries.map { $0.size?.tally.bytes } == [105, 1000, 500, 6, 6, 1, 5, 74, 9])
+    expect(measured, is: Array(0..<9))
+    expect(inventory.entries.map { $0.size?.tally.bytes }, is: [105, 1000, 500, 6, 6, 1, 5, 74, 9])
   }
 
   @Test func `the walk ends when the signal is set`() throws {
@@ -111,7 +115,7 @@ func names(_ inventory: Inventory) -> [String] { inventory.entries.map { String(
     let stop = StopSignal()
     stop.set()
     #expect(throws: ArchiveError.self) { try inventory.measure(until: stop) }
-    #expect(inventory.entries.allSatisfy { $0.size == nil })
+    expect(inventory.entries.allSatisfy { $0.size == nil })
   }
 
   @Test func `a link to a folder of the user is followed, and what it leads to moves once`() throws {
@@ -120,10 +124,10 @@ func names(_ inventory: Inventory) -> [String] { inventory.entries.map { String(
     scratch.makeLink("Videos", to: "Projekte")
     var inventory = try inventory(scratch)
     let videos = try #require(inventory.entries.first { $0.answers(to: Array("videos".utf8)) })
-    #expect(
+    expect(
       videos.linkTarget == scratch.at("Projekte") && !inventory.entries.contains { $0.name == Array("Projekte".utf8) })
     try inventory.measure(until: StopSignal())
-    #expect(inventory.entries.first { $0.linkTarget != nil }?.size?.tally.bytes == 13)
+    expect(inventory.entries.first { $0.linkTarget != nil }?.size?.tally.bytes, is: 13)
   }
 
   @Test func `a link moves as a link, and its target is told`() throws {
@@ -131,10 +135,10 @@ func names(_ inventory: Inventory) -> [String] { inventory.entries.map { String(
     scratch.makeLink("Videos", to: "/srv/videos")
     var inventory = try inventory(scratch)
     let link = try #require(inventory.entries.first { $0.name == Array("Videos".utf8) })
-    #expect(link.linkTarget == Array("/srv/videos".utf8))
-    #expect(link.subject == .item(place("Videos", "Videos", .symbolicLink)))
+    expect(link.linkTarget, is: Array("/srv/videos".utf8))
+    expect(link.subject, is: .item(place("Videos", "Videos", .symbolicLink)))
     try inventory.measure(until: StopSignal())
-    #expect(inventory.entries.first { $0.linkTarget != nil }?.size?.tally == Tally(items: 1, bytes: 0))
+    expect(inventory.entries.first { $0.linkTarget != nil }?.size?.tally, is: Tally(items: 1, bytes: 0))
   }
 
   @Test func `no link on the way to a folder of another computer is followed`() throws {
@@ -144,7 +148,7 @@ func names(_ inventory: Inventory) -> [String] { inventory.entries.map { String(
     scratch.write(".config/user-dirs.dirs", "XDG_MUSIC_DIR=\"$HOME/out/Musik\"\n")
     scratch.makeLink("out", to: outside.path)
     let home = SharedDirectory(try Directory.open(scratch.path))
-    #expect(
+    expect(
       try Inventory(of: home, apps: [], isElsewhere: true).entries.allSatisfy { !$0.answers(to: Array("music".utf8)) })
     #expect(throws: ArchiveError.self) {
       try SourceRoot(Array("out/Musik".utf8), beneath: home, as: Array("music".utf8))

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -27,60 +28,60 @@ import Testing
     ("file:///home/annabel and file:///home/anna/", "file:///home/annabel and file:///home/bert/"),
   ])
   func `only a whole path is replaced`(_ old: String, _ new: String?) {
-    #expect(replaced(old, by: paths("/home/anna", to: "/home/bert")) == new)
+    expect(replaced(old, by: paths("/home/anna", to: "/home/bert")), is: new)
   }
 
   @Test func `a user's folder goes before the home, also where the home is the same`() {
     let told = ["documents": "/home/anna/Dokumente", "music": "/home/anna/Dokumente/Musik"]
     let here = ["documents": "Documents", "music": "Music", "videos": "Videos"]
     let text = "/home/anna/Dokumente/Musik/a\n/home/anna/Dokumente/b\n/home/anna/Dokumente2\n"
-    #expect(
-      replaced(text, by: paths("/home/anna", to: "/home/bert", told: told, here: here))
-        == "/home/bert/Music/a\n/home/bert/Documents/b\n/home/bert/Dokumente2\n")
-    #expect(
-      replaced(text, by: paths("/home/anna", to: "/home/anna", told: told, here: here))
-        == "/home/anna/Music/a\n/home/anna/Documents/b\n/home/anna/Dokumente2\n")
+    expect(
+      replaced(text, by: paths("/home/anna", to: "/home/bert", told: told, here: here)),
+      is: "/home/bert/Music/a\n/home/bert/Documents/b\n/home/bert/Dokumente2\n")
+    expect(
+      replaced(text, by: paths("/home/anna", to: "/home/anna", told: told, here: here)),
+      is: "/home/anna/Music/a\n/home/anna/Documents/b\n/home/anna/Dokumente2\n")
   }
 
   @Test func `names with letters beyond ASCII stand in addresses in their encoded form`() {
     let paths = self.paths("/home/ännie b", to: "/home/bert ö")
-    #expect(replaced("file:///home/%C3%A4nnie%20b/x", by: paths) == "file:///home/bert%20%C3%B6/x")
-    #expect(replaced("/home/ännie b/x", by: paths) == "/home/bert ö/x")
+    expect(replaced("file:///home/%C3%A4nnie%20b/x", by: paths) == "file:///home/bert%20%C3%B6/x")
+    expect(replaced("/home/ännie b/x", by: paths), is: "/home/bert ö/x")
   }
 
   @Test func `nothing is replaced for a home of one name, the same home, or paths that would change again`() {
-    #expect(paths("/root", to: "/home/bert") == nil)
-    #expect(paths("/home/anna", to: "/home/anna") == nil)
-    #expect(paths("/home/anna", to: "/home/anna/new") == nil)
-    #expect(paths("home/anna", to: "/home/bert") == nil)
-    #expect(paths("/home/anna/", to: "/home/bert") == nil)
-    #expect(paths("/home/../anna", to: "/home/bert") == nil)
-    #expect(paths("/home/an\"na", to: "/home/bert") == nil)
-    #expect(paths("/home/anna", to: "/home/be\nrt") == nil)
+    expect(paths("/root", to: "/home/bert") == nil)
+    expect(paths("/home/anna", to: "/home/anna") == nil)
+    expect(paths("/home/anna", to: "/home/anna/new") == nil)
+    expect(paths("home/anna", to: "/home/bert") == nil)
+    expect(paths("/home/anna/", to: "/home/bert") == nil)
+    expect(paths("/home/../anna", to: "/home/bert") == nil)
+    expect(paths("/home/an\"na", to: "/home/bert") == nil)
+    expect(paths("/home/anna", to: "/home/be\nrt") == nil)
     let swap = ["music": "/home/anna/A", "videos": "/home/anna/B"]
-    #expect(paths("/home/anna", to: "/home/anna", told: swap, here: ["music": "B", "videos": "A"]) == nil)
-    #expect(OldPaths([], home: Array("/home/bert".utf8), folders: [:]) == nil)
+    expect(paths("/home/anna", to: "/home/anna", told: swap, here: ["music": "B", "videos": "A"]) == nil)
+    expect(OldPaths([], home: Array("/home/bert".utf8), folders: [:]) == nil)
   }
 
   @Test func `a sender's folders outside of its home count for nothing`() {
     let paths = self.paths("/home/anna", to: "/home/bert", told: ["music": "/usr/bin"], here: ["music": "Music"])
-    #expect(replaced("/usr/bin/x /home/anna/y", by: paths) == "/usr/bin/x /home/bert/y")
+    expect(replaced("/usr/bin/x /home/anna/y", by: paths), is: "/usr/bin/x /home/bert/y")
   }
 
   @Test func `a second pass changes nothing`() throws {
     let paths = try #require(self.paths("/home/anna", to: "/home/bert"))
     let once = try #require(paths.replaced(in: Array("/home/anna/x file:///home/anna".utf8)))
-    #expect(once.count == 2)
-    #expect(paths.replaced(in: once.content) == nil)
+    expect(once.count, is: 2)
+    expect(paths.replaced(in: once.content) == nil)
   }
 
   @Test func `a link leads into the old home only where its target has another path here`() {
     let told = ["documents": "/home/anna/Dokumente"]
     let paths = self.paths("/home/anna", to: "/home/anna", told: told, here: ["documents": "Documents"])
     let targets = ["/home/anna/Dokumente/x", "/home/anna/Projects/x", "/home/annabel", "/srv/home/anna/Dokumente"]
-    #expect(targets.map { paths?.leads(Array($0.utf8)) } == [true, false, false, false])
+    expect(targets.map { paths?.leads(Array($0.utf8)) }, is: [true, false, false, false])
     let moved = self.paths("/home/anna", to: "/home/bert")
-    #expect(
-      ["/home/anna", "/home/anna/x", "/home/annabel"].map { moved?.leads(Array($0.utf8)) } == [true, true, false])
+    expect(
+      ["/home/anna", "/home/anna/x", "/home/annabel"].map { moved?.leads(Array($0.utf8)) }, is: [true, true, false])
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationArchive
 import MigrationSystem
 import MigrationWire
@@ -20,11 +21,11 @@ import Testing
   @Test func `an answer leaves numbers out, and takes those with a plus sign`() throws {
     let inventory = try inventory(try germanHome(), apps)
     var choice = PlanChoice(inventory)
-    #expect(
-      chosen(choice, inventory) == ["Notes", "Vim", "Dokumente", "Dokumente/Musik", "Projekte", "notes.txt"])
+    expect(
+      chosen(choice, inventory), is: ["Notes", "Vim", "Dokumente", "Dokumente/Musik", "Projekte", "notes.txt"])
     try choice.apply("")
     try choice.apply(" 1, 5-7 +8,+10")
-    #expect(chosen(choice, inventory) == ["Vim", "Dokumente", ".bashrc", "bin"])
+    expect(chosen(choice, inventory), is: ["Vim", "Dokumente", ".bashrc", "bin"])
   }
 
   @Test(arguments: ["0", "11", "x", "3-", "-3", "5-4", "1-2-3", "3, 99", "+", "٣", "99999999999999999999"])
@@ -32,20 +33,20 @@ import Testing
     let inventory = try inventory(try germanHome(), apps)
     var choice = PlanChoice(inventory)
     #expect(throws: ChoiceError.self) { try choice.apply(answer) }
-    #expect(choice == PlanChoice(inventory))
+    expect(choice, is: PlanChoice(inventory))
   }
 
   @Test func `options name folders by path or key, and apps by name or identifier`() throws {
     let inventory = try inventory(try germanHome(), apps)
     var choice = PlanChoice(inventory)
     for name in ["Projekte/", "music", "org.example.notes"] { try choice.skip(Array(name.utf8), in: inventory) }
-    #expect(chosen(choice, inventory) == ["Vim", "Dokumente", "notes.txt"])
+    expect(chosen(choice, inventory), is: ["Vim", "Dokumente", "notes.txt"])
     let error = #expect(throws: ChoiceError.self) { try choice.skip(Array("a\nb".utf8), in: inventory) }
-    #expect(error?.description == #"nothing to move has the name $'a\nb'"#)
+    expect(error?.description, is: #"nothing to move has the name $'a\nb'"#)
     try choice.take(apps: ["signal", "org.example.notes"], in: inventory)
-    #expect(choice.parts(of: inventory).map(\.name).prefix(2) == ["Signal", "Notes"])
+    expect(choice.parts(of: inventory).map(\.name).prefix(2), is: ["Signal", "Notes"])
     try choice.take(apps: ["vim", "all"], in: inventory)
-    #expect(choice.parts(of: inventory).map(\.name).prefix(3) == ["Vim", "Notes", "Signal"])
+    expect(choice.parts(of: inventory).map(\.name).prefix(3), is: ["Vim", "Notes", "Signal"])
     #expect(throws: ChoiceError.self) { try choice.take(apps: ["none"], in: inventory) }
   }
 
@@ -57,11 +58,11 @@ import Testing
     ]
     let inventory = try inventory(scratch, apps)
     var choice = PlanChoice(inventory)
-    #expect(choice.unmetNeeds(of: 0, in: inventory) == [])
+    expect(choice.unmetNeeds(of: 0, in: inventory), is: [])
     try choice.apply("2")
-    #expect(choice.unmetNeeds(of: 0, in: inventory) == ["Keyring"])
+    expect(choice.unmetNeeds(of: 0, in: inventory), is: ["Keyring"])
     try choice.apply("1")
-    #expect(choice.unmetNeeds(of: 0, in: inventory) == [])
+    expect(choice.unmetNeeds(of: 0, in: inventory), is: [])
   }
 
   @Test func `apps come first, then what runs by itself, then folders by key, then other items`() throws {
@@ -71,24 +72,23 @@ import Testing
     var choice = PlanChoice(inventory)
     try choice.apply("+8")
     let parts = choice.parts(of: inventory)
-    #expect(parts.map(\.name) == ["Notes", "Vim", ".bashrc", "Dokumente, Dokumente/Musik", "Projekte, notes.txt"])
-    #expect(parts.map { $0.size?.tally.bytes } == [nil, 6, 5, 1500, 1])
-    #expect(
-      parts[3].contents
-        == .home([place("documents", "Dokumente"), place("music", "Dokumente/Musik")]))
+    expect(parts.map(\.name), is: ["Notes", "Vim", ".bashrc", "Dokumente, Dokumente/Musik", "Projekte, notes.txt"])
+    expect(parts.map { $0.size?.tally.bytes }, is: [nil, 6, 5, 1500, 1])
+    expect(
+      parts[3].contents, is: .home([place("documents", "Dokumente"), place("music", "Dokumente/Musik")]))
     let root = Root(kind: .directory, name: Array("documents".utf8))
-    #expect(parts[3].contents([root]) == .role("home", [root]))
-    #expect(parts[0].contents([root]) == nil)
+    expect(parts[3].contents([root]), is: .role("home", [root]))
+    expect(parts[0].contents([root]) == nil)
   }
 
   @Test func `an app that is in use is tried last`() throws {
     let running = MovableApp(.described, identifier: "a", name: "A", inUse: "a, process 7")
     let inventory = try inventory(try germanHome(), [running] + apps)
     var choice = PlanChoice(inventory)
-    #expect(choice.parts(of: inventory).map(\.name).last == "A")
+    expect(choice.parts(of: inventory).map(\.name).last, is: "A")
     try choice.take(apps: ["a", "org.example.notes"], in: inventory)
-    #expect(
-      choice.parts(of: inventory).map(\.name) == ["Notes", "Dokumente, Dokumente/Musik", "Projekte, notes.txt", "A"])
+    expect(
+      choice.parts(of: inventory).map(\.name), is: ["Notes", "Dokumente, Dokumente/Musik", "Projekte, notes.txt", "A"])
   }
 
   @Test func `a source of a part has the roots by key, and nothing of another part`() throws {
@@ -102,11 +102,11 @@ import Testing
         .prepare(until: StopSignal())
     }
     let keyed = try summary(parts[2])
-    #expect(keyed.contents.roots.map { String(decoding: $0.name, as: UTF8.self) } == ["documents", "music"])
-    #expect(keyed.total == Tally(items: 4, bytes: 1500))
-    #expect(try summary(parts[3]).total == Tally(items: 2, bytes: 1))
-    #expect(
-      try FolderSource(roots: try parts[2].roots(in: home, sharing: &parents), selecting: parts[2].selection).origin()
-        == [scratch.at("Dokumente"), scratch.at("Dokumente/Musik")])
+    expect(keyed.contents.roots.map { String(decoding: $0.name, as: UTF8.self) }, is: ["documents", "music"])
+    expect(keyed.total, is: Tally(items: 4, bytes: 1500))
+    expect(try summary(parts[3]).total, is: Tally(items: 2, bytes: 1))
+    expect(
+      try FolderSource(roots: try parts[2].roots(in: home, sharing: &parents), selecting: parts[2].selection).origin(),
+      is: [scratch.at("Dokumente"), scratch.at("Dokumente/Musik")])
   }
 }

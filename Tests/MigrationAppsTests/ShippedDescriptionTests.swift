@@ -1,3 +1,4 @@
+import Expectations
 import MigrationArchive
 import MigrationSystem
 import MigrationWire
@@ -19,11 +20,11 @@ private let shipped = AppCatalogue(folders: [folder], trusting: Trust(owner ?? 0
 
 @Suite struct ShippedDescriptionTests {
   @Test func `every shipped description is read, and says where its facts come from`() throws {
-    #expect(shipped.mistakes == [])
-    #expect(shipped.descriptions.count >= 30)
+    expect(shipped.mistakes, is: [])
+    expect(shipped.descriptions.count >= 30)
     for description in shipped.descriptions.values {
       let text = String(decoding: try FileContent.read(description.file, limit: AppDescription.longest), as: UTF8.self)
-      #expect(text.hasPrefix(description.settings.isEmpty ? "# Places: " : "# Keys: "), "\(description.identifier)")
+      expect(text.hasPrefix(description.settings.isEmpty ? "# Places: " : "# Keys: "), "\(description.identifier)")
     }
   }
 
@@ -33,7 +34,7 @@ private let shipped = AppCatalogue(folders: [folder], trusting: Trust(owner ?? 0
       for root in description.roots {
         for place in root.places {
           let owner = owners.updateValue(description.identifier, forKey: place.path)
-          #expect(owner == nil, "\(description.identifier) and \(owner ?? "")")
+          expect(owner == nil, "\(description.identifier) and \(owner ?? "")")
         }
       }
     }
@@ -43,9 +44,10 @@ private let shipped = AppCatalogue(folders: [folder], trusting: Trust(owner ?? 0
     func identifiers(_ isMeant: (AppDescription) -> Bool) -> Set<String> {
       Set(shipped.descriptions.values.filter(isMeant).map(\.identifier))
     }
-    #expect(identifiers(\.isIdentity) == ["kdeconnect", "org.signal.Signal", "org.telegram.desktop", "syncthing"])
-    #expect(
-      identifiers(\.hasSecrets) == [
+    expect(identifiers(\.isIdentity), is: ["kdeconnect", "org.signal.Signal", "org.telegram.desktop", "syncthing"])
+    expect(
+      identifiers(\.hasSecrets),
+      is: [
         "com.google.Chrome", "git-credentials", "gnome-keyring", "gnupg", "kdeconnect", "kwallet", "openssh",
         "org.chromium.Chromium", "org.filezillaproject.Filezilla", "org.mozilla.Thunderbird", "org.mozilla.firefox",
         "org.signal.Signal", "org.telegram.desktop", "pidgin", "syncthing",
@@ -67,7 +69,7 @@ private let shipped = AppCatalogue(folders: [folder], trusting: Trust(owner ?? 0
       ].compactMap { $0 }
       let cells = [places, left, words].map { $0.isEmpty ? "–" : $0.joined(separator: ", ") }
       let row = "| \(app.name) | \(cells.joined(separator: " | ")) |"
-      #expect(rows.contains { $0 == row }, "\(row)")
+      expect(rows.contains { $0 == row }, "\(row)")
     }
   }
 
@@ -91,14 +93,14 @@ private let shipped = AppCatalogue(folders: [folder], trusting: Trust(owner ?? 0
       let (scratch, count) = try makeHome(app, packaging)
       var mistakes: [DescriptionError] = []
       let found = shipped.apps(in: scratch.directory, mistakes: &mistakes)
-      #expect(mistakes == [])
-      #expect(found.map(\.identifier) == [identifier])
-      #expect(found.first?.places.count == count)
+      expect(mistakes, is: [])
+      expect(found.map(\.identifier), is: [identifier])
+      expect(found.first?.places.count, is: count)
       // Each key has a place on another device, in one packaging.
       let other = try Scratch()
       let arrival = shipped.arrival(of: identifier, in: other.directory)
       for place in found.first?.places ?? [] {
-        #expect(arrival?.places[String(decoding: place.root, as: UTF8.self)] != nil, "\(place)")
+        expect(arrival?.places[String(decoding: place.root, as: UTF8.self)] != nil, "\(place)")
       }
       let inventory = try Inventory(of: SharedDirectory(try Directory.open(scratch.path)), apps: found)
       var choice = PlanChoice(inventory)
@@ -108,7 +110,7 @@ private let shipped = AppCatalogue(folders: [folder], trusting: Trust(owner ?? 0
       let source = try FolderSource(
         roots: try part.roots(in: SharedDirectory(try Directory.open(scratch.path)), sharing: &parents),
         selecting: part.selection)
-      #expect(try source.prepare(until: StopSignal()).total.items == UInt64(3 * count))
+      expect(try source.prepare(until: StopSignal()).total.items, is: UInt64(3 * count))
     }
   }
 
@@ -121,12 +123,12 @@ private let shipped = AppCatalogue(folders: [folder], trusting: Trust(owner ?? 0
     }
     let all = try #require(DesktopSettings(dump: Array((dump.joined() + "[org/example]\nother=1\n").utf8)))
     let app = try #require(shipped.apps(with: all).first { $0.identifier == identifier })
-    #expect(app.kind == .settings && app.settings?.count == keys.count)
+    expect(app.kind == .settings && app.settings?.count == keys.count)
     let other = try Scratch()
     let found = shipped.arrival(of: identifier, in: other.directory)
     let arrival = try #require(found)
-    #expect(arrival.places == ["dconf": Array(".local/share/peer-settings/\(identifier)".utf8)])
-    #expect(all.only(arrival.settings) == app.settings)
+    expect(arrival.places, is: ["dconf": Array(".local/share/peer-settings/\(identifier)".utf8)])
+    expect(all.only(arrival.settings), is: app.settings)
   }
 
   /// For each description with patterns: a path below the root that stays behind, and one that moves.
@@ -145,9 +147,9 @@ private let shipped = AppCatalogue(folders: [folder], trusting: Trust(owner ?? 0
     scratch.write("\(root)/\(kept)", "12345")
     var mistakes: [DescriptionError] = []
     let found = shipped.apps(in: scratch.directory, mistakes: &mistakes)
-    #expect(found.map(\.identifier) == [app])
+    expect(found.map(\.identifier), is: [app])
     var inventory = try inventory(scratch, found)
     try inventory.measure(until: StopSignal())
-    #expect(inventory.entries[0].size?.tally.bytes == 5)
+    expect(inventory.entries[0].size?.tally.bytes, is: 5)
   }
 }

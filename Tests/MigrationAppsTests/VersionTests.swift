@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import TestSupport
 import Testing
@@ -11,14 +12,14 @@ import Testing
   ])
   func `versions are compared by their numbers`(_ older: String, _ newer: String) throws {
     let (one, other) = (try #require(Version(older)), try #require(Version(newer)))
-    #expect(one < other)
-    #expect(!(other < one))
+    expect(one < other)
+    expect(!(other < one))
   }
 
   @Test func `a text without a number at its beginning is no version`() {
-    for text in ["", "x1", ".5", "-1", "99999999999"] { #expect(Version(text) == nil) }
-    #expect(Version("128.5.0esr-1")?.description == "128.5.0")
-    #expect(Version("1.x")?.description == "1")
+    for text in ["", "x1", ".5", "-1", "99999999999"] { expect(Version(text) == nil) }
+    expect(Version("128.5.0esr-1")?.description, is: "128.5.0")
+    expect(Version("1.x")?.description, is: "1")
   }
 
   @Test func `the data says which version has written it`() throws {
@@ -26,11 +27,11 @@ import Testing
     let path = try ArchivePath(Array("profile/a.default/compatibility.ini".utf8))
     let content = Array("[Compatibility]\nLastVersion=128.5.0_2024/x\n".utf8)
     let written = WrittenVersion(file: file, key: "LastVersion")
-    #expect(written.version(in: content, of: path)?.description == "128.5.0")
-    #expect(written.version(in: Array("LastVersionX=1".utf8), of: path) == nil)
-    #expect(written.version(in: content, of: try ArchivePath(Array("profile/compatibility.ini".utf8))) == nil)
-    #expect(
-      WrittenVersion(file: file, key: nil).version(in: Array("120.0.1\n".utf8), of: path)?.description == "120.0.1")
+    expect(written.version(in: content, of: path)?.description, is: "128.5.0")
+    expect(written.version(in: Array("LastVersionX=1".utf8), of: path) == nil)
+    expect(written.version(in: content, of: try ArchivePath(Array("profile/compatibility.ini".utf8))) == nil)
+    expect(
+      WrittenVersion(file: file, key: nil).version(in: Array("120.0.1\n".utf8), of: path)?.description, is: "120.0.1")
   }
 
   @Test func `the version of an installed package is without its epoch`() throws {
@@ -40,9 +41,9 @@ import Testing
       "Package: gone\nStatus: deinstall ok config-files\nVersion: 3\n\nPackage: browser-esr\nStatus: install ok installed\n"
         + "Description: x\n Package: other\nVersion: 1:115.9.0esr-1~deb12u1\n\n")
     let packages = InstalledPackages(scratch.at("status"))
-    #expect(packages.version(of: ["gone", "browser-esr"])?.description == "115.9.0")
-    for list in [["gone"], ["other"], ["browser"], []] { #expect(packages.version(of: list) == nil) }
-    #expect(InstalledPackages().version(of: ["browser-esr"]) == nil)
+    expect(packages.version(of: ["gone", "browser-esr"])?.description, is: "115.9.0")
+    for list in [["gone"], ["other"], ["browser"], []] { expect(packages.version(of: list) == nil) }
+    expect(InstalledPackages().version(of: ["browser-esr"]) == nil)
   }
 
   @Test func `a user has installed no library, what no other package needs, and what not every system has`() throws {
@@ -60,12 +61,13 @@ import Testing
       }.joined())
     scratch.write("states", "Package: libfoo\nAuto-Installed: 1\n\nPackage: vim\nAuto-Installed: 0\n\n")
     let packages = InstalledPackages(scratch.at("status"), automatic: scratch.at("states"))
-    #expect(packages.byHand == ["g++", "mail", "vim"])
-    #expect(
-      packages.names.subtracting(["e2fs", "gcc-base", "libbar2", "logs", "mail"]) == [
+    expect(packages.byHand, is: ["g++", "mail", "vim"])
+    expect(
+      packages.names.subtracting(["e2fs", "gcc-base", "libbar2", "logs", "mail"]),
+      is: [
         "dpkg", "g++", "libfoo", "nano", "vim",
       ])
     // Without notes of what others needed, it is not known what a user has chosen.
-    #expect(InstalledPackages(scratch.at("status")).byHand == [])
+    expect(InstalledPackages(scratch.at("status")).byHand, is: [])
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -53,10 +54,10 @@ import Testing
     }
     let tree = try arrive()
     for name in ["a%20b", "with space", "a\u{301}", "á", "new\nline"] {
-      #expect(scratch.read("destination/stage/tree/\(name)") == Array(name.utf8))
-      #expect(scratch.read("destination/stage/tree/deep/\(name)/copy") == Array(name.utf8))
+      expect(scratch.read("destination/stage/tree/\(name)"), is: Array(name.utf8))
+      expect(scratch.read("destination/stage/tree/deep/\(name)/copy"), is: Array(name.utf8))
     }
-    #expect(names(tree).count == 5 + 1 + 5 + 5)
+    expect(names(tree).count, is: 5 + 1 + 5 + 5)
   }
 
   @Test func `a directory arrives with its contents`() throws {
@@ -69,8 +70,8 @@ import Testing
     let before = scratch.snapshot("source/tree")
     try append("tree", at: "Documents/copy")
     _ = try arrive()
-    #expect(scratch.snapshot("destination/stage/tree/Documents/copy").differences(from: before) == [])
-    #expect(appending.outlet.unsent.isEmpty)
+    expect(scratch.snapshot("destination/stage/tree/Documents/copy").differences(from: before), is: [])
+    expect(appending.outlet.unsent.isEmpty)
   }
 
   @Test func `directories merge, and a second item with the same path is refused`() throws {
@@ -84,14 +85,15 @@ import Testing
     try append("file", at: "top/implied/file")
     try append("one", at: "top")
     try append("two", at: "top")
-    #expect(failure { try append("three", at: "top") } == "exists")
-    #expect(failure { try append("file", at: "top") } == "exists")
-    #expect(failure { try append("file", at: "top/a") } == "exists")
-    #expect(failure { try append("two", at: "top/a") } == "exists")
-    #expect(failure { try append("file", at: "top/a/beneath") } == "exists")
+    expect(failure { try append("three", at: "top") }, is: "exists")
+    expect(failure { try append("file", at: "top") }, is: "exists")
+    expect(failure { try append("file", at: "top/a") }, is: "exists")
+    expect(failure { try append("two", at: "top/a") }, is: "exists")
+    expect(failure { try append("file", at: "top/a/beneath") }, is: "exists")
     let tree = try arrive()
-    #expect(names(tree) == ["top", "top/a", "top/both", "top/both/x", "top/both/y", "top/implied", "top/implied/file"])
-    #expect(scratch.read("destination/stage/tree/top/a") == [1])
+    expect(
+      names(tree), is: ["top", "top/a", "top/both", "top/both/x", "top/both/y", "top/implied", "top/implied/file"])
+    expect(scratch.read("destination/stage/tree/top/a"), is: [1])
   }
 
   @Test func `a path that would lead outside is refused, and the appender stays usable`() throws {
@@ -99,30 +101,30 @@ import Testing
     for path in [
       "", "/", "/etc/passwd", "..", "a/../b", ".", "./x", "a//b", "a/", "a\0b", String(repeating: "n", count: 256),
     ] {
-      #expect(failure { try append("file", at: path) } == "path", "\(path.debugDescription)")
+      expect(failure { try append("file", at: path) }, is: "path", "\(path.debugDescription)")
     }
     try append("file", at: "good")
-    #expect(names(try arrive()) == ["good"])
+    expect(names(try arrive()), is: ["good"])
   }
 
   @Test func `a symbolic link arrives unchanged`() throws {
     let time = ItemTime(seconds: 1_000_000_000, nanoseconds: 5)
     try appending.appender.appendLink(target: Array("../else where".utf8), modified: time, at: Array("links/one".utf8))
-    #expect(
-      failure { try appending.appender.appendLink(target: [97], modified: time, at: Array("links/one".utf8)) }
-        == "exists")
+    expect(
+      failure { try appending.appender.appendLink(target: [97], modified: time, at: Array("links/one".utf8)) },
+      is: "exists")
     _ = try arrive()
-    #expect(scratch.time("destination/stage/tree/links/one") == [1_000_000_000, 5])
+    expect(scratch.time("destination/stage/tree/links/one"), is: [1_000_000_000, 5])
   }
 
   @Test func `unreadable items in a directory are named and thrown`() throws {
     scratch.makeDirectory("source/tree")
     scratch.write("source/tree/good", [1])
-    #expect(mkfifo("\(scratch.path)/source/tree/fifo", 0o600) == 0)
+    expect(mkfifo("\(scratch.path)/source/tree/fifo", 0o600), is: 0)
     // A FIFO is not an item: it is named, and the append continues.
     try append("tree", at: "tree")
-    #expect(appending.outlet.unsent == [NotStored(path: Array("tree/fifo".utf8), .notSendable)])
-    #expect(names(try arrive()) == ["tree", "tree/good"])
+    expect(appending.outlet.unsent, is: [NotStored(path: Array("tree/fifo".utf8), .notSendable)])
+    expect(names(try arrive()), is: ["tree", "tree/good"])
   }
 
   @Test func `a file that keeps changing is named and thrown`() throws {
@@ -137,8 +139,8 @@ import Testing
     let sizes = ArchiveSizes(smallFile: 1 << 10, chunk: 1 << 12, fullFrame: 1 << 10)
     let appending = Appending(outlet, sizes: sizes)
     let file = Glibc.open(path, O_RDONLY | O_CLOEXEC)
-    #expect(failure { try appending.append(Descriptor(owning: file), at: Array("file".utf8)) } == "source")
-    #expect(outlet.unsent == [NotStored(path: Array("file".utf8), .keepsChanging)])
+    expect(failure { try appending.append(Descriptor(owning: file), at: Array("file".utf8)) }, is: "source")
+    expect(outlet.unsent, is: [NotStored(path: Array("file".utf8), .keepsChanging)])
   }
 
   @Test func `small items that are appended one after the other share one frame`() throws {
@@ -149,12 +151,12 @@ import Testing
       try appending.appender.appendLink(
         target: [97], modified: ItemTime(seconds: 1, nanoseconds: 0), at: Array("links/\(number)".utf8))
     }
-    #expect(appending.outlet.frames.isEmpty)
+    expect(appending.outlet.frames.isEmpty)
     let tree = try arrive()
-    #expect(names(tree).count == 50 + 50 + 2)
-    for number in 0..<50 { #expect(scratch.read("destination/stage/tree/many/\(number)") == pattern(number)) }
+    expect(names(tree).count, is: 50 + 50 + 2)
+    for number in 0..<50 { expect(scratch.read("destination/stage/tree/many/\(number)"), is: pattern(number)) }
     // The directories that no append has added come last.
-    #expect(appending.outlet.frames.count == 2)
+    expect(appending.outlet.frames.count, is: 2)
   }
 
   @Test func `a frame waits only a moment`() throws {
@@ -162,23 +164,23 @@ import Testing
     scratch.letSettle()
     try append("file", at: "file")
     appending.outlet.read(appending.export) { !appending.outlet.frames.isEmpty }
-    #expect(appending.outlet.frames.count == 1)
+    expect(appending.outlet.frames.count, is: 1)
   }
 
   @Test func `an export that is stopped while a frame waits for more items ends without sending them`() throws {
     scratch.write("source/file", [1])
     scratch.letSettle()
     try append("file", at: "file")
-    #expect(appending.export.waitingFrames == 1 && !appending.export.isRead)
+    expect(appending.export.waitingFrames == 1 && !appending.export.isRead)
     appending.outlet.stop()
     appending.export.stop()
-    #expect(failure { try appending.export.waitUntilRead() } == "stopped")
+    expect(failure { try appending.export.waitUntilRead() }, is: "stopped")
     var frame = FrameBuffer(capacity: 300 << 10)
     let filling = appending.export.fill(&frame, written: 0)
-    #expect(filling == .nothing(until: nil) && frame.isEmpty)
+    expect(filling == .nothing(until: nil) && frame.isEmpty)
     let file = Glibc.open("\(scratch.path)/source/file", O_RDONLY | O_CLOEXEC)
     let late = try appending.appender.begin(Descriptor(owning: file), at: Array("late".utf8))
-    #expect(!appending.appender.isRead(late), "no more items are read")
+    expect(!appending.appender.isRead(late), "no more items are read")
   }
 
   @Test func `small items that the receiver holds are read and not sent again`() throws {
@@ -195,20 +197,20 @@ import Testing
     try appendAll(to: appending, 15)
     appending.outlet.read(appending.export)
     let (staging, offer) = try stage()
-    #expect(staging.held.items == 30)
+    expect(staging.held.items, is: 30)
     let again = Appending(held: HeldItems(of: staging))
     staging.beginSession(offer)
     try appendAll(to: again, 20)
     let result = again.finish()
     let sent = Set(try again.outlet.frames.flatMap { try entriesOf($0).map(\.text) })
     let fresh = (15..<20).flatMap { ["many/\($0)", "links/\($0)"] }
-    #expect(sent == Set(fresh + ["many", "links"]))
-    #expect(again.outlet.skipped == Tally(items: 30, bytes: (1...15).reduce(0, +)))
-    #expect(result.stale.isEmpty)
+    expect(sent, is: Set(fresh + ["many", "links"]))
+    expect(again.outlet.skipped, is: Tally(items: 30, bytes: (1...15).reduce(0, +)))
+    expect(result.stale.isEmpty)
     let writer = StagingWriter(staging)
     for frame in again.outlet.frames { try writer.write(frame) }
     try staging.complete(result.finish) { _ in }
-    #expect(names(scratch.snapshot("destination/stage/tree")).count == 42)
+    expect(names(scratch.snapshot("destination/stage/tree")).count, is: 42)
   }
 
   @Test func `items that are appended faster than they are sent wait for their turn`() throws {
@@ -222,11 +224,11 @@ import Testing
       let append = try appending.appender.begin(Descriptor(owning: file), at: Array("\(number)".utf8))
       if !appending.appender.isRead(append) { waiting.append(append) }
     }
-    #expect(waiting.count > 20)
+    expect(waiting.count > 20)
     outlet.read(appending.export) { waiting.allSatisfy { appending.appender.isRead($0) } }
     for append in waiting { try appending.appender.end(append) }
     appending.finish()
     let paths = try outlet.frames.flatMap { try entriesOf($0).map(\.text) }
-    #expect(Set(paths) == Set((0..<40).map { "\($0)" }) && paths.count == 40)
+    expect(Set(paths) == Set((0..<40).map { "\($0)" }) && paths.count == 40)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationSystem
 import MigrationWire
 import TestSupport
@@ -101,7 +102,7 @@ import Testing
   func `the place of an item decides what it is`(_ example: Case) throws {
     let rule = Self.rule(
       example.destination, homes: example.homes, running: example.running, secret: [".mozilla/firefox"])
-    #expect(rule.kind(of: try ArchivePath(Array(example.item.utf8)), isLink: example.isLink) == example.kind)
+    expect(rule.kind(of: try ArchivePath(Array(example.item.utf8)), isLink: example.isLink), is: example.kind)
   }
 
   @Test func `a root tells what it may have, and where`() throws {
@@ -110,18 +111,17 @@ import Testing
       let (classes, places) = rule.contents(of: try ArchivePath(Array(path.utf8)))
       return (classes, places.mapValues { $0.map { String(decoding: $0, as: UTF8.self) }.sorted() })
     }
-    #expect(try contents("bob") == (.files, [:]))
-    #expect(try contents("ann/notes") == (.files, [:]))
-    #expect(try contents("ann/.ssh") == (.secrets, [.secrets: ["ann/.ssh"]]))
-    #expect(try contents("ann/tools") == ([.files, .apps], [.apps: ["ann/tools/bin"]]))
-    #expect(
-      try contents("ann/.local")
-        == (
-          [.apps, .secrets],
-          [.apps: ["ann/.local"], .secrets: ["ann/.local/share/keyrings", "ann/.local/share/kwalletd"]]
-        ))
+    expect(try contents("bob") == (.files, [:]))
+    expect(try contents("ann/notes") == (.files, [:]))
+    expect(try contents("ann/.ssh") == (.secrets, [.secrets: ["ann/.ssh"]]))
+    expect(try contents("ann/tools") == ([.files, .apps], [.apps: ["ann/tools/bin"]]))
+    expect(
+      try contents("ann/.local") == (
+        [.apps, .secrets],
+        [.apps: ["ann/.local"], .secrets: ["ann/.local/share/keyrings", "ann/.local/share/kwalletd"]]
+      ))
     let home = try contents("ann")
-    #expect(
+    expect(
       home.0 == .all && home.1[.apps] == ["ann", "ann/tools/bin"] && home.1[.secrets]?.contains("ann/.ssh") == true)
   }
 
@@ -145,13 +145,14 @@ import Testing
       }
     ])
     try arrival.finish(finish(records))
-    #expect(scratch.names("destination") == ["root"] && scratch.names("destination/root") == ["note"])
+    expect(scratch.names("destination") == ["root"] && scratch.names("destination/root") == ["note"])
     let refused = Dictionary(
       uniqueKeysWithValues: arrival.staging.refusals(from: 0).map {
         (String(decoding: $0.path, as: UTF8.self), $0.reason)
       })
-    #expect(
-      refused == [
+    expect(
+      refused,
+      is: [
         "root/bin": .notTaken, "root/bin/ls": .notTaken, "root/way": .notTaken, "root/other": .targetNotStored,
         "root/bin/note": .notTaken, "root/bin/large": .notTaken,
       ])
@@ -195,9 +196,9 @@ import Testing
     // Files only, and one root less.
     var staging = try again()
     try staging.take(only: taking(.files), of: [Array("root".utf8)])
-    #expect(staged(staging) == ["'root'", "'root/note'"])
-    #expect(scratch.names(arrival.tree) == ["root"] && scratch.names("\(arrival.tree)/root") == ["note"])
-    #expect(staging.refusals(from: 0).count == 4 && staging.refusals(from: 0).allSatisfy { $0.reason == .notTaken })
+    expect(staged(staging), is: ["'root'", "'root/note'"])
+    expect(scratch.names(arrival.tree) == ["root"] && scratch.names("\(arrival.tree)/root") == ["note"])
+    expect(staging.refusals(from: 0).count == 4 && staging.refusals(from: 0).allSatisfy { $0.reason == .notTaken })
     // A part comes before it is known not to be taken.
     staging.beginSession(offered)
     try StagingWriter(staging).write(Crafted.frame { try $0.chunk("root/bin/large", 1, at: 1, [1]) })
@@ -205,11 +206,11 @@ import Testing
     // The same after a death, and then more than ever.
     staging = try again()
     try staging.take(only: taking(.files), of: [Array("root".utf8)])
-    #expect(staged(staging) == ["'root'", "'root/note'"] && staging.refusals(from: 0).count == 5)
+    expect(staged(staging) == ["'root'", "'root/note'"] && staging.refusals(from: 0).count == 5)
     try staging.take(only: taking([.files, .apps]), of: [Array("root".utf8), Array("left".utf8)])
-    #expect(staging.refusals(from: 0).isEmpty && staging.report.marks.count == 2)
+    expect(staging.refusals(from: 0).isEmpty && staging.report.marks.count == 2)
     staging = try again()
-    #expect(staged(staging) == ["'root'", "'root/note'"] && staging.report.partials.isEmpty)
+    expect(staged(staging) == ["'root'", "'root/note'"] && staging.report.partials.isEmpty)
     try staging.take(only: taking([.files, .apps]), of: [Array("root".utf8), Array("left".utf8)])
     try bring(folders + files, to: staging)
     try StagingWriter(staging).write(
@@ -220,8 +221,8 @@ import Testing
     try staging.complete(finish(folders + files)) { _ in }
     _ = try arrival.importer.importItems(of: staging) { _ in }
     try arrival.clear()
-    #expect(scratch.names("destination/root/bin") == ["deep", "large", "ls"])
-    #expect(scratch.names("destination") == ["left", "root"])
+    expect(scratch.names("destination/root/bin"), is: ["deep", "large", "ls"])
+    expect(scratch.names("destination"), is: ["left", "root"])
   }
 
   @Test func `an import judges what is concluded by the places of its own run`() throws {
@@ -243,9 +244,9 @@ import Testing
     try staging.take(only: rule.permit(at: nil, taking: .files))
     _ = try arrival.importer.importItems(of: staging) { _ in }
     try arrival.clear()
-    #expect(scratch.names("destination/root") == ["closed", "note"] && scratch.names("destination/root/closed") == [])
-    #expect(try Directory.status(of: scratch.at("destination/root/closed")).mode & 0o777 == 0o555)
-    #expect(staging.lastingRefusals.map(\.reason) == [.notTaken])
+    expect(scratch.names("destination/root") == ["closed", "note"] && scratch.names("destination/root/closed") == [])
+    expect(try Directory.status(of: scratch.at("destination/root/closed")).mode & 0o777, is: 0o555)
+    expect(staging.lastingRefusals.map(\.reason), is: [.notTaken])
   }
 
   @Test func `a name that an item gets beside a taken one decides what it is`() throws {
@@ -264,9 +265,8 @@ import Testing
       }
     ])
     try arrival.finish(finish(records))
-    #expect(
-      scratch.names("destination")
-        == ["note", "note (3)", "tools", "tools (3)", "x (3).db", "x (3).db-wal", "x.db"])
+    expect(
+      scratch.names("destination"), is: ["note", "note (3)", "tools", "tools (3)", "x (3).db", "x (3).db-wal", "x.db"])
   }
 
   @Test func `a part is named by its places, never by its sender`() throws {
@@ -275,9 +275,9 @@ import Testing
     let places = try RootPlaces(["music": Array("bin".utf8), "pictures": Array("Bilder".utf8)])
     let importer = try FolderImporter(StagingArea(at: scratch.at("destination")), judging: Self.rule("/home/ann"))
     let arrival = Self.rule("/home/ann").arrival(of: roots, at: places)
-    #expect(arrival.name == "bin, Bilder" && arrival.roots == [.apps, .files])
-    #expect(arrival.places == [.apps: [Array("bin".utf8)]])
+    expect(arrival.name == "bin, Bilder" && arrival.roots == [.apps, .files])
+    expect(arrival.places, is: [.apps: [Array("bin".utf8)]])
     let names = ["a", "b", "c", "d"].map { Root(kind: .file, name: Array($0.utf8)) }
-    #expect(importer.arrival(of: Part(.folders(names), name: "x")).name == "a, b, c and 1 more")
+    expect(importer.arrival(of: Part(.folders(names), name: "x")).name, is: "a, b, c and 1 more")
   }
 }

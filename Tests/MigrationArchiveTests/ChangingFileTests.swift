@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -17,10 +18,10 @@ import Testing
     let arrival = try Arrival(scratch, export.offer)
     try arrival.write(export.outlet.frames)
     try arrival.finish(export.result.finish)
-    #expect(scratch.snapshot("destination")["source/calm"]?.content == [1, 2, 3])
-    #expect(export.result.finish.unsent == UInt64(export.outlet.unsent.count))
+    expect(scratch.snapshot("destination")["source/calm"]?.content, is: [1, 2, 3])
+    expect(export.result.finish.unsent, is: UInt64(export.outlet.unsent.count))
     try expectDrainBetweenGenerations(export)
-    #expect(scratch.openDescriptors() <= 6)
+    expect(scratch.openDescriptors() <= 6)
     return (export, scratch.snapshot("destination")["source/file"])
   }
 
@@ -34,7 +35,7 @@ import Testing
       case .drained: drained = true
       case .submitted(let index):
         for entry in try entriesOf(export.outlet.frames[index]) where entry.text == "source/file" {
-          if let current, current != entry.generation { #expect(drained, "no drain between two generations") }
+          if let current, current != entry.generation { expect(drained, "no drain between two generations") }
           current = entry.generation
         }
         drained = false
@@ -50,8 +51,8 @@ import Testing
     let (export, arrived) = try send(scratch) { number in
       if number == at { scratch.patch("source/file", [1, 2, 3], at: size) }
     }
-    #expect(arrived?.content == pattern(size) + [1, 2, 3])
-    #expect(export.outlet.unsent.isEmpty)
+    expect(arrived?.content, is: pattern(size) + [1, 2, 3])
+    expect(export.outlet.unsent.isEmpty)
   }
 
   @Test(arguments: [1000, 262_144, 262_145, 3_000_000])
@@ -62,7 +63,7 @@ import Testing
     let (_, arrived) = try send(scratch) { number in
       if number == at { scratch.cut("source/file", to: size / 3) }
     }
-    #expect(arrived?.content == Array(pattern(size).prefix(size / 3)))
+    expect(arrived?.content, is: Array(pattern(size).prefix(size / 3)))
   }
 
   @Test(arguments: [1000, 3_000_000])
@@ -76,8 +77,8 @@ import Testing
       scratch.patch("source/file", pattern(size, seed: 77), at: 0)
       scratch.setTime("source/file", 1_000_000, 5)
     }
-    #expect(arrived?.content == pattern(size, seed: 77))
-    #expect(arrived?.seconds == 1_000_000)
+    expect(arrived?.content, is: pattern(size, seed: 77))
+    expect(arrived?.seconds, is: 1_000_000)
   }
 
   @Test(arguments: [1000, 3_000_000])
@@ -91,7 +92,7 @@ import Testing
       scratch.move("outside/new", to: "source/file")
     }
     // A small file is read in one call, and either version is consistent.
-    #expect(arrived?.content == pattern(size, seed: 5) || (at == 1 && arrived?.content == pattern(size)))
+    expect(arrived?.content == pattern(size, seed: 5) || (at == 1 && arrived?.content == pattern(size)))
   }
 
   @Test(arguments: [1000, 3_000_000])
@@ -102,9 +103,9 @@ import Testing
     let (export, arrived) = try send(scratch) { number in
       if number == at { scratch.remove("source/file") }
     }
-    #expect(arrived == nil)
-    #expect(export.outlet.unsent.map(\.reason) == [.vanished])
-    #expect(export.outlet.unsent.map(\.path) == [Array("source/file".utf8)])
+    expect(arrived == nil)
+    expect(export.outlet.unsent.map(\.reason), is: [.vanished])
+    expect(export.outlet.unsent.map(\.path), is: [Array("source/file".utf8)])
   }
 
   /// Passes of one run over `source`, each of which meets a change when everything has been read.
@@ -120,7 +121,7 @@ import Testing
         outlet.read(export)
         change(pass)
       }
-      #expect(result.finish.unsent == UInt64(outlet.unsent.count))
+      expect(result.finish.unsent, is: UInt64(outlet.unsent.count))
       return outlet.unsent.map { String(decoding: $0.path, as: UTF8.self) }
     }
   }
@@ -141,9 +142,9 @@ import Testing
     }
     for number in 1...3 {
       let failure = thrown { _ = try pass(number) } as? ArchiveError
-      #expect(failure?.code == .torn && failure?.name == Array("source/\(other)".utf8), "\(number)")
+      expect(failure?.code == .torn && failure?.name == Array("source/\(other)".utf8), "\(number)")
     }
-    #expect(try pass(4) == ["source/\(other)"])
+    expect(try pass(4), is: ["source/\(other)"])
   }
 
   @Test func `a database that may have had a companion meanwhile is sent again, until it stays as it is`() throws {
@@ -159,8 +160,8 @@ import Testing
       scratch.write("source/g/still.db", database + [1])
       if number < 3 { scratch.write("source/f/x.db", database + [UInt8](repeating: 1, count: number)) }
     }
-    for _ in 1...2 { #expect((thrown { _ = try pass(1) } as? ArchiveError)?.name == Array("source/f/x.db".utf8)) }
-    #expect(try pass(3) == [])
+    for _ in 1...2 { expect((thrown { _ = try pass(1) } as? ArchiveError)?.name, is: Array("source/f/x.db".utf8)) }
+    expect(try pass(3), is: [])
   }
 
   @Test
@@ -191,14 +192,14 @@ import Testing
         }
       } as? ArchiveError
     }
-    #expect(try names(besides: ["Inbox.msf"])?.name == Array("source/Inbox.msf".utf8))
-    #expect(try names(besides: ["Inbox", "Inbox.msf"]) == nil)
+    expect(try names(besides: ["Inbox.msf"])?.name, is: Array("source/Inbox.msf".utf8))
+    expect(try names(besides: ["Inbox", "Inbox.msf"]) == nil)
   }
 
   @Test func `what belongs together and did not change is looked at once more, and sent once`() throws {
     let scratch = try Scratch.withFolders()
     for name in ["x.db", "x.db-wal"] { scratch.write("source/\(name)", Array(name.utf8)) }
-    #expect(try passes(scratch) { _ in }(1) == [])
+    expect(try passes(scratch) { _ in }(1), is: [])
   }
 
   @Test func `what is made in a folder that was listed before is named`() throws {
@@ -209,7 +210,7 @@ import Testing
       scratch.makeDirectory("source/sub")
       scratch.write("source/sub/file", [1])
     }
-    #expect(try pass(1).sorted() == ["source/folder/new", "source/sub"])
+    expect(try pass(1).sorted(), is: ["source/folder/new", "source/sub"])
   }
 
   @Test func `a file that keeps changing is named`() throws {
@@ -220,9 +221,9 @@ import Testing
     let (export, arrived) = try send(scratch) { number in
       scratch.patch("source/file", [UInt8(truncatingIfNeeded: number)], at: 0)
     }
-    #expect(arrived == nil)
-    #expect(export.outlet.unsent.map(\.reason) == [.keepsChanging])
-    #expect(export.result.finish.total.items == 2)
+    expect(arrived == nil)
+    expect(export.outlet.unsent.map(\.reason), is: [.keepsChanging])
+    expect(export.result.finish.total.items, is: 2)
   }
 
   @Test func `a large file that becomes small or empty arrives in that state`() throws {
@@ -232,7 +233,7 @@ import Testing
       let (_, arrived) = try send(scratch) { number in
         if number == 3 { scratch.cut("source/file", to: size) }
       }
-      #expect(arrived?.size == size)
+      expect(arrived?.size, is: size)
     }
   }
 
@@ -243,8 +244,8 @@ import Testing
     let (_, arrived) = try send(scratch) { number in
       if number == 2 { scratch.patch("source/file", pattern(100), at: 6_000_000) }
     }
-    #expect(arrived?.content[6_000_000..<6_000_100].elementsEqual(pattern(100)) == true)
-    #expect(arrived?.size == 8_000_000)
+    expect(arrived?.content[6_000_000..<6_000_100].elementsEqual(pattern(100)), is: true)
+    expect(arrived?.size, is: 8_000_000)
   }
 
   @Test func `an item that another type replaces between walk and export is named and not followed`() throws {
@@ -271,17 +272,18 @@ import Testing
       precondition(mkfifo("\(scratch.path)/source/pipe", 0o600) == 0)
     }
     let named = export.outlet.unsent.map { String(decoding: $0.path, as: UTF8.self) }
-    #expect(
-      named.sorted() == [
+    expect(
+      named.sorted(),
+      is: [
         "source/away", "source/away/inner", "source/dir", "source/dir/inner", "source/file", "source/gone",
         "source/link", "source/pipe", "source/swapped", "source/swapped/inner",
       ])
     for unsent in export.outlet.unsent
     where ["source/dir", "source/dir/inner", "source/file"].map({ Array($0.utf8) }).contains(unsent.path) {
-      #expect(unsent.reason == .replaced, "\(unsent)")
+      expect(unsent.reason, is: .replaced, "\(unsent)")
     }
-    #expect(try export.entries.map(\.text) == ["source"])
-    #expect(export.result.finish.unsent == 10)
+    expect(try export.entries.map(\.text), is: ["source"])
+    expect(export.result.finish.unsent, is: 10)
     let arrival = try Arrival(scratch, export.offer)
     try arrival.write(export.outlet.frames)
     try arrival.finish(export.result.finish)
@@ -303,7 +305,7 @@ import Testing
     try arrival.finish(export.result.finish)
     for name in 0..<6 {
       let content = scratch.snapshot("destination")["source/d/\(name)"]?.content
-      #expect(content == pattern(700_000, seed: 1) || content == pattern(700_000, seed: 2))
+      expect(content == pattern(700_000, seed: 1) || content == pattern(700_000, seed: 2))
     }
   }
 
@@ -314,8 +316,8 @@ import Testing
     let folders = ["", "/source", "/source/file", "/destination"].map { scratch.path + $0 }
     try withoutPrivileges(owning: folders) { [self] in
       let (export, arrived) = try send(scratch) { _ in }
-      #expect(arrived == nil)
-      #expect(export.outlet.unsent.map(\.reason) == [.unreadable])
+      expect(arrived == nil)
+      expect(export.outlet.unsent.map(\.reason), is: [.unreadable])
     }
   }
 
@@ -326,8 +328,8 @@ import Testing
     _ = try source.prepare(until: StopSignal())
     let outlet = Outlet()
     outlet.stop()
-    #expect(failure { try source.export(to: outlet) } == "stopped")
-    #expect(outlet.frames.isEmpty && outlet.unsent.isEmpty)
-    #expect(scratch.openDescriptors() == 2)
+    expect(failure { try source.export(to: outlet) }, is: "stopped")
+    expect(outlet.frames.isEmpty && outlet.unsent.isEmpty)
+    expect(scratch.openDescriptors(), is: 2)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import MigrationArchive
 import MigrationSystem
@@ -7,13 +8,13 @@ import Testing
 
 @Suite struct ChunkCheckTests {
   @Test func `the lanes of nothing are zero, and one word is the CRC-32C of RFC 3720`() {
-    #expect(checkLanes(of: Span()) == (0, 0, 0))
+    expect(checkLanes(of: Span()) == (0, 0, 0))
     let digits = Array("123456789".utf8)
     // The ninth digit is the second lane's.
-    #expect(checkLanes(of: digits.span.extracting(..<8)).0 == 0x6087_809A)
+    expect(checkLanes(of: digits.span.extracting(..<8)).0, is: 0x6087_809A)
     let zeros = [UInt8](repeating: 0, count: 96)
     let lanes = checkLanes(of: zeros.span)
-    #expect(lanes == (0x8A91_36AA, 0x8A91_36AA, 0x8A91_36AA))
+    expect(lanes == (0x8A91_36AA, 0x8A91_36AA, 0x8A91_36AA))
   }
 
   @Test func `the table gives what the processor's instruction gives, for every length and alignment`() {
@@ -21,7 +22,7 @@ import Testing
     for length in Array(0...100) + [1023, 4096] {
       for start in 0..<8 {
         let part = bytes.span.extracting(start..<start + length)
-        #expect(checkLanes(of: part) == checkLanes(of: part, isPlain: true), "\(length) bytes at \(start)")
+        expect(checkLanes(of: part) == checkLanes(of: part, isPlain: true), "\(length) bytes at \(start)")
       }
     }
   }
@@ -40,12 +41,12 @@ import Testing
         path: try ArchivePath(try bytes(words[4])), generation: try #require(UInt128(words[3], radix: 16)),
         range: offset..<offset + length, isHole: isHole)
       let lanes = checkLanes(of: data.span)
-      #expect([lanes.0, lanes.1, lanes.2].map(\.hexadecimal).joined() == words[7], "\(line)")
+      expect([lanes.0, lanes.1, lanes.2].map(\.hexadecimal).joined(), is: words[7], "\(line)")
       let check = keys.check(place, data.span)
-      #expect(check.hexadecimal == words[8], "\(line)")
+      expect(check.hexadecimal, is: words[8], "\(line)")
       checks.insert(check)
     }
-    #expect(checks.count == 35)
+    expect(checks.count, is: 35)
   }
 
   private func vectors() throws -> [String] {

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationSystem
 import MigrationWire
 import TestSupport
@@ -21,29 +22,29 @@ import Testing
     for length in [1, 7, 8, 9, 23, 24, 25, 1000, 4099] {
       let data = pattern(length)
       let whole = sum(data, [0..<length])
-      #expect(whole?.count == 12)
+      expect(whole?.count, is: 12)
       for step in [8, 16, 24, 64, 4096] {
         let pieces = stride(from: 0, to: length, by: step).map { $0..<min(length, $0 + step) }
-        #expect(sum(data, pieces) == whole && sum(data, pieces.reversed()) == whole, "\(length) by \(step)")
+        expect(sum(data, pieces) == whole && sum(data, pieces.reversed()) == whole, "\(length) by \(step)")
       }
     }
   }
 
   @Test func `holes add nothing, and every changed byte counts`() {
     let data = [UInt8](repeating: 0, count: 4096) + pattern(100)
-    #expect(sum(data, [4096..<4196]) == sum(data, [0..<4196]))
+    expect(sum(data, [4096..<4196]), is: sum(data, [0..<4196]))
     let whole = sum(data, [0..<4196])
     for index in [0, 8, 16, 4095, 4100, 4195] {
       var changed = data
       changed[index] ^= 1
-      #expect(sum(changed, [0..<4196]) != whole)
+      expect(sum(changed, [0..<4196]) != whole)
     }
     var exchanged = data
     exchanged.swapAt(4100, 4130)
-    #expect(sum(exchanged, [0..<4196]) != whole)
+    expect(sum(exchanged, [0..<4196]) != whole)
   }
 
   @Test func `a piece that begins within a word makes the sum unknown`() {
-    #expect(sum(pattern(20), [0..<12, 12..<20]) == nil)
+    expect(sum(pattern(20), [0..<12, 12..<20]) == nil)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -19,10 +20,10 @@ import Testing
         try importer.judge(offer(["a", name, "z"]))
         Issue.record("\(name) was admitted")
       } catch {
-        #expect(error.code == .exists && error.name == Array(name.utf8))
+        expect(error.code == .exists && error.name == Array(name.utf8))
       }
     }
-    #expect(scratch.snapshot("destination").differences(from: before) == [])
+    expect(scratch.snapshot("destination").differences(from: before), is: [])
   }
 
   @Test func `a destination that was removed is the reason why nothing can be written there`() throws {
@@ -30,10 +31,10 @@ import Testing
     let area = try StagingArea(at: scratch.at("destination"))
     let failure = ArchiveError(
       "creating", try ArchivePath(Array("a".utf8)), SystemError(errno: ENOENT, operation: "open"))
-    #expect((area.reason(of: failure) as? ArchiveError)?.description == failure.description)
-    #expect(rename("\(scratch.path)/destination", "\(scratch.path)/elsewhere") == 0)
+    expect((area.reason(of: failure) as? ArchiveError)?.description, is: failure.description)
+    expect(rename("\(scratch.path)/destination", "\(scratch.path)/elsewhere"), is: 0)
     let reason = try #require(area.reason(of: failure) as? ArchiveError)
-    #expect(reason.code == .storage && reason.description.contains("was moved or removed"))
+    expect(reason.code == .storage && reason.description.contains("was moved or removed"))
   }
 
   @Test(
@@ -49,9 +50,9 @@ import Testing
       Issue.record("it was admitted")
     } catch {
       let shortage = try #require(error.shortage)
-      #expect(error.code == .noSpace && shortage.isReal && shortage.bytes.needed >= allocated)
+      expect(error.code == .noSpace && shortage.isReal && shortage.bytes.needed >= allocated)
     }
-    #expect(scratch.names("destination") == [])
+    expect(scratch.names("destination"), is: [])
   }
 
   @Test func `an app's data is refused`() throws {
@@ -60,8 +61,8 @@ import Testing
     let app = AppIdentity(bundleIdentifier: "a", store: "", platform: "", version: "")
     let offer = Offer(contents: .app(app), items: 1, bytes: 1, allocated: 1, flags: [])
     let error = #expect(throws: ArchiveError.self) { try importer.judge(offer) }
-    #expect(error?.code == .otherApp && error?.hint?.contains("'peer receive --app a'") == true)
-    #expect(try importer.area.destination.space().availableBytes > 0)
+    expect(error?.code == .otherApp && error?.hint?.contains("'peer receive --app a'") == true)
+    expect(try importer.area.destination.space().availableBytes > 0)
   }
 
   @Test(arguments: [
@@ -78,7 +79,7 @@ import Testing
       name.replacing("ff", with: "\u{FB00}"),
     ] {
       let error = #expect(throws: ArchiveError.self) { try importer.judge(offer(["a", form + ending].sorted())) }
-      #expect(error?.code == .destination && error?.hint?.hasPrefix("Rename it on") == true, "\(form)")
+      expect(error?.code == .destination && error?.hint?.hasPrefix("Rename it on") == true, "\(form)")
     }
     try importer.judge(offer([".peer-notes", ".peer-0123456789abcdef", ".peer" + name.dropFirst(6)]))
   }
@@ -90,8 +91,8 @@ import Testing
       try importer.judge(offer())
       try importer.stage(offer(), transfer: 1).remove()
       let bare = name.split(separator: "/").joined(separator: "/")
-      #expect(scratch.names(bare) == [])
-      #expect(rmdir("\(scratch.path)/\(bare)") == 0)
+      expect(scratch.names(bare), is: [])
+      expect(rmdir("\(scratch.path)/\(bare)"), is: 0)
     }
   }
 
@@ -102,9 +103,9 @@ import Testing
     let scratch = try Scratch.withFolders()
     scratch.makeLink("dangling", to: "nowhere")
     let before = TreeSnapshot.of(scratch.path)
-    #expect(failure { _ = try FolderImporter(scratch, at: name) } == "destination")
-    #expect(TreeSnapshot.of(scratch.path).differences(from: before) == [])
-    #expect(failure { _ = try StagingArea(at: []) } == "destination")
+    expect(failure { _ = try FolderImporter(scratch, at: name) }, is: "destination")
+    expect(TreeSnapshot.of(scratch.path).differences(from: before), is: [])
+    expect(failure { _ = try StagingArea(at: []) }, is: "destination")
   }
 
   @Test func `a link to a directory that the user named is followed`() throws {
@@ -113,16 +114,16 @@ import Testing
     let importer = try FolderImporter(scratch, at: "link")
     _ = try importer.stage(offer(), transfer: 1)
     try importer.area.clear(1, testKeys)
-    #expect(scratch.names("destination") == [])
+    expect(scratch.names("destination"), is: [])
   }
 
   @Test func `an unwritable directory is refused`() throws {
     let scratch = try Scratch.withFolders()
     try withoutPrivileges(owning: [scratch.path, scratch.path + "/destination"]) {
-      #expect(failure { _ = try FolderImporter(scratch) } == nil)
+      expect(failure { _ = try FolderImporter(scratch) } == nil)
       scratch.setMode("destination", 0o500)
-      #expect(failure { _ = try FolderImporter(scratch) } == "destination")
-      #expect(failure { _ = try FolderImporter(scratch, at: "destination/new") } == "destination")
+      expect(failure { _ = try FolderImporter(scratch) }, is: "destination")
+      expect(failure { _ = try FolderImporter(scratch, at: "destination/new") }, is: "destination")
     }
   }
 
@@ -131,8 +132,8 @@ import Testing
     let arrival = try Arrival(scratch, offer())
     let before = scratch.snapshot(arrival.tree)
     let other = try arrival.importer.stage(offer(), transfer: 0xABC)
-    #expect(other.disk.name != arrival.staging.disk.name)
-    #expect(scratch.snapshot(arrival.tree).differences(from: before) == [])
+    expect(other.disk.name != arrival.staging.disk.name)
+    expect(scratch.snapshot(arrival.tree).differences(from: before), is: [])
   }
 
   @Test(.enabled(if: canMount, "no file system can be mounted here"))
@@ -141,8 +142,8 @@ import Testing
     try #require(mount("tmpfs", "\(scratch.path)/destination", "tmpfs", 0, "size=3m,nr_inodes=40") == 0)
     defer { umount2("\(scratch.path)/destination", CInt(MNT_DETACH)) }
     let importer = try FolderImporter(scratch)
-    #expect(failure { try importer.judge(offer(items: 1, allocated: 4 << 20)) } == "no space")
-    #expect(failure { try importer.judge(offer(items: 100, allocated: 0)) } == "no space")
+    expect(failure { try importer.judge(offer(items: 1, allocated: 4 << 20)) }, is: "no space")
+    expect(failure { try importer.judge(offer(items: 100, allocated: 0)) }, is: "no space")
     scratch.write("destination/filler", pattern(1 << 20))
     do {
       let arrival = try Arrival(scratch, offer(items: 5, bytes: 16 << 20))
@@ -151,23 +152,23 @@ import Testing
         try Crafted.frame { try $0.chunk("root/f", 1, at: UInt64(index) << 20, pattern(1 << 20)) }
       }
       try writer.write(chunks[0])
-      #expect(failure { for chunk in chunks.dropFirst() { try writer.write(chunk) } } == "no space")
+      expect(failure { for chunk in chunks.dropFirst() { try writer.write(chunk) } }, is: "no space")
       scratch.remove("destination/filler")
       for chunk in chunks.prefix(2) { try writer.write(chunk) }
       let item = try record("root/f", .file(size: 2 << 20))
       try writer.write(Crafted.frame { $0.item(item) })
       // The whole journal is readable, even after an interrupted write.
-      #expect(try JournalReading(scratch, arrival).records.last == .sealed(item))
+      expect(try JournalReading(scratch, arrival).records.last, is: .sealed(item))
       try arrival.clear()
     }
-    #expect(scratch.names("destination") == [])
+    expect(scratch.names("destination"), is: [])
     // Without space for the journal no staging directory exists.
     scratch.write("destination/filler", [])
     let file = open("\(scratch.path)/destination/filler", O_WRONLY | O_CLOEXEC)
     while posix_fallocate(file, 0, off_t(scratch.snapshot("destination")["filler"]!.size + 4096)) == 0 {}
     close(file)
-    #expect(failure { _ = try importer.stage(offer(), transfer: 5) } == "no space")
-    #expect(scratch.names("destination") == ["filler"])
+    expect(failure { _ = try importer.stage(offer(), transfer: 5) }, is: "no space")
+    expect(scratch.names("destination"), is: ["filler"])
   }
 }
 
@@ -195,19 +196,19 @@ import Testing
       _ = try arrival.importer.importItems(of: arrival.staging) { _ in }
       Issue.record("it was imported")
     } catch {
-      #expect(error.code == .importFailed && error.name == [0x62])
-      #expect(error.hint?.contains("--existing keep-both") == true)
+      expect(error.code == .importFailed && error.name == [0x62])
+      expect(error.hint?.contains("--existing keep-both"), is: true)
     }
-    #expect(scratch.snapshot("destination")["b"] == before)
-    #expect(!scratch.exists("destination/a"))
-    #expect(scratch.snapshot(arrival.tree)["a"]?.content == [1])
-    #expect(scratch.snapshot(arrival.tree)["b/x"]?.content == [2])
+    expect(scratch.snapshot("destination")["b"], is: before)
+    expect(!scratch.exists("destination/a"))
+    expect(scratch.snapshot(arrival.tree)["a"]?.content, is: [1])
+    expect(scratch.snapshot(arrival.tree)["b/x"]?.content, is: [2])
     // Once the name is free, the same import succeeds.
     try scratch.open("destination").directory.removeTree("b")
     _ = try arrival.importer.importItems(of: arrival.staging) { _ in }
     try arrival.clear()
-    #expect(scratch.names("destination") == ["a", "b"])
-    #expect(scratch.snapshot("outside").entries.count == 1)
+    expect(scratch.names("destination"), is: ["a", "b"])
+    expect(scratch.snapshot("outside").entries.count, is: 1)
   }
 
   @Test func `directories without permissions arrive, with their times`() throws {
@@ -230,19 +231,19 @@ import Testing
     try arrival.staging.complete(finish(records)) { phases.append($0) }
     _ = try arrival.importer.importItems(of: arrival.staging) { phases.append($0) }
     try arrival.clear()
-    #expect(phases.filter { $0.phase == .importing }.map(\.done) == [1, 2, 3])
+    expect(phases.filter { $0.phase == .importing }.map(\.done), is: [1, 2, 3])
     for (name, mode) in zip(names, [0, 0o500, 0o755] as [mode_t]) {
       var status = stat()
-      #expect(lstat("\(scratch.path)/destination/\(name)", &status) == 0)
-      #expect(status.st_mode & 0o7777 == mode && status.st_mtim.tv_sec == Int(mode) - 5 && status.st_mtim.tv_nsec == 17)
+      expect(lstat("\(scratch.path)/destination/\(name)", &status), is: 0)
+      expect(status.st_mode & 0o7777 == mode && status.st_mtim.tv_sec == Int(mode) - 5 && status.st_mtim.tv_nsec == 17)
       if isRoot {
         for inner in ["in", "in/side"] {
           let entry = scratch.snapshot("destination")["\(name)/\(inner)"]
-          #expect(entry?.mode == mode && entry?.seconds == Int(mode) - 5 && entry?.nanoseconds == 17)
+          expect(entry?.mode == mode && entry?.seconds == Int(mode) - 5 && entry?.nanoseconds == 17)
         }
       }
     }
-    #expect(scratch.names("destination") == names)
+    expect(scratch.names("destination"), is: names)
   }
 
   @Test func `removing a staging directory removes its contents, regardless of their permissions`() throws {
@@ -260,7 +261,7 @@ import Testing
     ])
     try arrival.staging.complete(finish(records)) { _ in }
     try arrival.clear()
-    #expect(scratch.names("destination") == [])
-    #expect(scratch.snapshot("outside").entries.count == 1)
+    expect(scratch.names("destination"), is: [])
+    expect(scratch.snapshot("outside").entries.count, is: 1)
   }
 }

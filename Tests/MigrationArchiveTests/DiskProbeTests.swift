@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -10,8 +11,8 @@ import Testing
   @Test func `a file system in memory has every ability`() throws {
     let scratch = try Scratch()
     let abilities = DiskProbe.run(in: scratch.directory)
-    #expect(abilities == DiskAbilities())
-    #expect(abilities.traits == DestinationTraits())
+    expect(abilities, is: DiskAbilities())
+    expect(abilities.traits, is: DestinationTraits())
   }
 
   @Test func `a probe leaves no files behind, even after an earlier probe was killed`() throws {
@@ -20,8 +21,8 @@ import Testing
     scratch.write("probe/fold", [1])
     scratch.write("beside", [1])
     let first = DiskProbe.run(in: scratch.directory)
-    #expect(scratch.names() == ["beside"])
-    #expect(DiskProbe.run(in: scratch.directory) == first)
+    expect(scratch.names(), is: ["beside"])
+    expect(DiskProbe.run(in: scratch.directory), is: first)
   }
 
   @Test(.enabled(if: canMount, "no file system can be mounted here"))
@@ -32,9 +33,9 @@ import Testing
     defer { umount2(point, CInt(MNT_DETACH)) }
     scratch.makeDirectory("destination/place")
     let directory = try Directory.open(scratch.path("destination/place"))
-    #expect(DiskProbe.run(in: directory) == DiskAbilities(), "there is no space for another entry")
+    expect(DiskProbe.run(in: directory), is: DiskAbilities(), "there is no space for another entry")
     try #require(mount("tmpfs", point, nil, UInt(MS_REMOUNT | MS_RDONLY), nil) == 0)
-    #expect(DiskProbe.run(in: directory) == DiskAbilities(), "no entry can be created")
+    expect(DiskProbe.run(in: directory), is: DiskAbilities(), "no entry can be created")
   }
 
   @Test(.enabled(if: canMount, "no file system can be mounted here"), arguments: [3, 4, 5, 6, 7] as [Int])
@@ -44,7 +45,7 @@ import Testing
     try #require(mount("tmpfs", point, "tmpfs", 0, "size=64k,nr_inodes=\(entries)") == 0)
     defer { umount2(point, CInt(MNT_DETACH)) }
     let directory = try Directory.open(point)
-    #expect(DiskProbe.run(in: directory) == DiskAbilities())
+    expect(DiskProbe.run(in: directory), is: DiskAbilities())
   }
 
   @Test(.enabled(if: MountedDisk.Kind.ext4.isHere, "no image can be mounted, or mkfs.ext4 is missing"))
@@ -56,7 +57,7 @@ import Testing
     expected.largestFile = abilities.largestFile
     expected.timeGranularity = 1_000_000_000
     (expected.earliestTime, expected.latestTime) = (-1 << 31, 1 << 31 - 1)
-    #expect(abilities == expected)
+    expect(abilities, is: expected)
     let largest = try #require(abilities.largestFile)
     let file = try disk.directory.directory.createFile("large")
     try file.truncate(to: Int64(largest))
@@ -70,7 +71,7 @@ import Testing
     expected.nameRules = .utf8Only
     expected.timeGranularity = 100
     expected.fixedRights = DiskAbilities.FixedRights(file: 0o777, directory: 0o777)
-    #expect(DiskProbe.run(in: disk.directory.directory) == expected)
+    expect(DiskProbe.run(in: disk.directory.directory), is: expected)
   }
 
   @Test(.enabled(if: MountedDisk.Kind.exfat.isHere, "exfat-fuse is missing, or nothing can be mounted by it"))
@@ -83,14 +84,14 @@ import Testing
     expected.foldsCase = true
     expected.timeGranularity = 1_000_000_000
     expected.fixedRights = DiskAbilities.FixedRights(file: 0o777, directory: 0o777)
-    #expect(abilities == expected)
-    #expect(abilities.traits.nameRules.contains(.foldsNames))
+    expect(abilities, is: expected)
+    expect(abilities.traits.nameRules.contains(.foldsNames))
     var isEmpty = true
     try disk.directory.directory.forEachEntry { (_, _) throws(SystemError) in
       isEmpty = false
       return true
     }
-    #expect(isEmpty)
+    expect(isEmpty)
   }
 
   @Test func `a staging directory that a kill has left while it was probed counts as new`() throws {
@@ -100,24 +101,24 @@ import Testing
     scratch.write("staging/probe/file", [UInt8](repeating: 0, count: 65_536))
     scratch.makeLink("staging/probe/link", to: "file")
     _ = try DirectoryDisk(making: name, in: scratch.open("."))
-    #expect(scratch.names("staging") == ["journal", "tree"])
+    expect(scratch.names("staging"), is: ["journal", "tree"])
     for left in ["one/probe/inner/file", "two/probe/long", "three/other"] {
       scratch.write(left, [UInt8](repeating: 1, count: 65_537))
       let name = Array(left.utf8.prefix { $0 != UInt8(ascii: "/") })
       #expect(throws: SystemError.self) { try DirectoryDisk(making: name, in: scratch.open(".")) }
-      #expect(scratch.exists(left))
+      expect(scratch.exists(left))
     }
   }
 
   @Test func `a staging directory is probed once, next to its tree`() throws {
     let scratch = try Scratch()
     let disk = try DirectoryDisk(making: Array("staging".utf8), in: scratch.open("."))
-    #expect(disk.abilities == DiskProbe.run(in: scratch.directory))
-    #expect(scratch.names("staging") == ["journal", "tree"] && scratch.names("staging/tree") == [])
+    expect(disk.abilities, is: DiskProbe.run(in: scratch.directory))
+    expect(scratch.names("staging") == ["journal", "tree"] && scratch.names("staging/tree") == [])
     scratch.makeDirectory("staging/probe/left")
     _ = try Staging(on: disk, for: offer(), transfer: 0xABC, keys: testKeys)
     let again = try reopened(Array("staging".utf8), in: scratch.open("."))
-    #expect(again.abilities == disk.abilities)
-    #expect(scratch.names("staging") == ["journal", "tree"])
+    expect(again.abilities, is: disk.abilities)
+    expect(scratch.names("staging"), is: ["journal", "tree"])
   }
 }

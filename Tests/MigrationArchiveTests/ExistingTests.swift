@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -10,17 +11,18 @@ import Testing
 @Suite struct ExistingTests {
   @Test func `refuse leaves everything unchanged, so nothing is staged`() throws {
     let ground = try PreparedGround()
-    #expect(failure { _ = try ground.arrive(.refuse) } == "exists")
-    #expect(ground.destination.differences(from: ground.before) == [])
+    expect(failure { _ = try ground.arrive(.refuse) }, is: "exists")
+    expect(ground.destination.differences(from: ground.before), is: [])
   }
 
   @Test func `skip adds the missing items, changes no other items, and names those that are not stored`() throws {
     let ground = try PreparedGround()
     let conflicts = try ground.migrate(.skip)
-    #expect(ground.broken(.skip, isWhole: true) == [])
-    #expect(conflicts.renamed == [])
-    #expect(
-      conflicts.notStored.map { "\(String(decoding: $0.path, as: UTF8.self)) \($0.reason.rawValue)" }.sorted() == [
+    expect(ground.broken(.skip, isWhole: true), is: [])
+    expect(conflicts.renamed, is: [])
+    expect(
+      conflicts.notStored.map { "\(String(decoding: $0.path, as: UTF8.self)) \($0.reason.rawValue)" }.sorted(),
+      is: [
         "notes.txt 34", "photos/folder-to-file 34", "photos/link 34", "photos/old.jpg 34", "photos/sub/deep 34",
         "photos/to-folder 34", "photos/to-folder/x 22",
       ])
@@ -32,7 +34,7 @@ import Testing
     scratch.remove("destination/photos/old.jpg")
     scratch.write("destination/photos/old.jpg", scratch.read("source/photos/old.jpg"), mode: 0o600)
     scratch.setTime("destination/photos/old.jpg", 1_600_000_002, 5)
-    #expect(try !ground.migrate(.skip).notStored.contains { $0.path == Array("photos/old.jpg".utf8) })
+    expect(try !ground.migrate(.skip).notStored.contains { $0.path == Array("photos/old.jpg".utf8) })
   }
 
   @Test func `with skip existing items are not sent, and different items are named`() throws {
@@ -44,7 +46,7 @@ import Testing
     scratch.setTime("destination/photos/old.jpg", 1_600_000_002, 5)
     scratch.makeLink("source/photos/same", to: "anywhere")
     scratch.makeLink("destination/photos/same", to: "anywhere")
-    #expect(link("\(scratch.path)/source/photos/old.jpg", "\(scratch.path)/source/photos/second") == 0)
+    expect(link("\(scratch.path)/source/photos/old.jpg", "\(scratch.path)/source/photos/second"), is: 0)
     let roots = ["new.txt", "notes.txt", "photos"].map { scratch.at("source/\($0)") }
     let arrival = try Arrival(scratch, try Export(roots).offer, existing: .skip)
     let present = try arrival.importer.present(
@@ -54,24 +56,26 @@ import Testing
     held.add(Held(kind: .taken, marks: present.taken))
     let export = try Export(roots, held: held)
     let sent = Set(try export.entries.compactMap { $0.record?.kind == .directory ? nil : $0.text })
-    #expect(
-      sent == [
+    expect(
+      sent,
+      is: [
         "new.txt", "photos/locked/inside", "photos/new.jpg", "photos/new/one", "photos/new/twin", "photos/second",
         "photos/sub/below/leaf", "photos/to-folder/x",
       ])
-    #expect(export.result.finish.leftOut == LeftOut(present: 2, differing: 4) && export.result.finish.unsent == 0)
+    expect(export.result.finish.leftOut == LeftOut(present: 2, differing: 4) && export.result.finish.unsent == 0)
     let differing = export.outlet.unsent
-    #expect(differing.allSatisfy { $0.reason == .existsAndDiffers })
-    #expect(
-      differing.map { String(decoding: $0.path, as: UTF8.self) }.sorted() == [
+    expect(differing.allSatisfy { $0.reason == .existsAndDiffers })
+    expect(
+      differing.map { String(decoding: $0.path, as: UTF8.self) }.sorted(),
+      is: [
         "notes.txt", "photos/folder-to-file", "photos/link", "photos/sub/deep",
       ])
     let before = scratch.snapshot("destination")
     try arrival.write(export.outlet.frames)
     try arrival.finish(export.result.finish)
-    #expect(scratch.read("destination/photos/second") == scratch.read("source/photos/old.jpg"))
+    expect(scratch.read("destination/photos/second"), is: scratch.read("source/photos/old.jpg"))
     for (path, entry) in ground.destination.entries where before.entries[path]?.type == S_IFREG {
-      #expect(entry == before.entries[path])
+      expect(entry, is: before.entries[path])
     }
   }
 
@@ -90,8 +94,8 @@ import Testing
         return error.shortage
       }
     }
-    #expect(try shortage(.skip) == nil)
-    #expect(try shortage(.replace)?.bytes == Close.Space(needed: 3 << 20 + 512, available: 1 << 20))
+    expect(try shortage(.skip) == nil)
+    expect(try shortage(.replace)?.bytes, is: Close.Space(needed: 3 << 20 + 512, available: 1 << 20))
   }
 
   @Test func `existing items are examined once a session, and while the offer is judged if space is short`() throws {
@@ -107,11 +111,11 @@ import Testing
       // Later items are found during the import.
       scratch.write("destination/root/later", [1])
       let present = try importer.present(offer, for: staging, after: judgement)
-      #expect(present.taken.count == (isShort ? 2 : 3) && present.present.count == (isShort ? 1 : 2))
+      expect(present.taken.count == (isShort ? 2 : 3) && present.present.count == (isShort ? 1 : 2))
       // Marks of other keys do not belong to this transfer.
       let other = try importer.area.stage(
         offer, on: TransferTerms(transfer: 0xDEF, keys: TransferKeys(hashKey: 2), existing: .skip))
-      #expect(try importer.present(offer, for: other, after: judgement).taken.count == 3)
+      expect(try importer.present(offer, for: other, after: judgement).taken.count, is: 3)
     }
   }
 
@@ -126,11 +130,11 @@ import Testing
         of: [PresentItems.root("root")], in: scratch.open("destination"), keys: testKeys
       ).isExact(timeGranularity: granularity)
     }
-    #expect(try isExact([2_000_000_000, 4_000_000_000], 2_000_000_000))
-    #expect(try !isExact([2_000_000_000, 3_000_000_000], 2_000_000_000))
-    #expect(try isExact([2_000_000_000, 3_000_000_000], 1_000_000_000))
-    #expect(try !isExact([100, 250], 100) && isExact([100, 250], 1) && isExact([100, 300], 100))
-    #expect(PresentItems().isExact(timeGranularity: 2_000_000_000))
+    expect(try isExact([2_000_000_000, 4_000_000_000], 2_000_000_000))
+    expect(try !isExact([2_000_000_000, 3_000_000_000], 2_000_000_000))
+    expect(try isExact([2_000_000_000, 3_000_000_000], 1_000_000_000))
+    expect(try !isExact([100, 250], 100) && isExact([100, 250], 1) && isExact([100, 300], 100))
+    expect(PresentItems().isExact(timeGranularity: 2_000_000_000))
   }
 
   @Test(.enabled(if: canMount, "no file system can be mounted here"))
@@ -142,9 +146,9 @@ import Testing
     let room = try StagingArea(at: scratch.at("destination")).destination.space().availableBytes
     let big = offer(items: 2, allocated: room + (1 << 20))
     let skipping = try FolderImporter(scratch, existing: .skip)
-    #expect(failure { try skipping.judge(big) } == nil)
+    expect(failure { try skipping.judge(big) } == nil)
     let replacing = try FolderImporter(scratch, existing: .replace)
-    #expect(failure { try replacing.judge(big) } == "no space")
+    expect(failure { try replacing.judge(big) }, is: "no space")
   }
 
   @Test(
@@ -160,7 +164,7 @@ import Testing
   ) {
     let shortage = SpaceShortage(
       of: offer(items: 2, allocated: offered), held: Tally(bytes: held), availableBytes: available, availableItems: nil)
-    #expect((shortage == nil) == fits)
+    expect((shortage == nil), is: fits)
   }
 
   @Test func `a file system with too few entries left has no space`() {
@@ -169,17 +173,18 @@ import Testing
         of: offer(items: 20), held: Tally(items: held), availableBytes: 1 << 40, availableItems: available)
     }
     // Staging needs eight more.
-    #expect(shortage(0, 28) == nil && shortage(0, 27)?.items?.needed == 28)
-    #expect(shortage(15, 13) == nil && shortage(15, 12)?.items?.needed == 13)
+    expect(shortage(0, 28) == nil && shortage(0, 27)?.items?.needed == 28)
+    expect(shortage(15, 13) == nil && shortage(15, 12)?.items?.needed == 13)
   }
 
   @Test func `replace replaces files with files, and puts an item next to one of another type`() throws {
     let ground = try PreparedGround()
     let conflicts = try ground.migrate(.replace)
-    #expect(ground.broken(.replace, isWhole: true) == [])
-    #expect(conflicts.notStored == [])
-    #expect(
-      conflicts.renamed.map { "\($0.path.text) > \($0.target.text)" } == [
+    expect(ground.broken(.replace, isWhole: true), is: [])
+    expect(conflicts.notStored, is: [])
+    expect(
+      conflicts.renamed.map { "\($0.path.text) > \($0.target.text)" },
+      is: [
         "photos/folder-to-file > photos/folder-to-file (2)", "photos/to-folder > photos/to-folder (2)",
       ])
   }
@@ -200,27 +205,28 @@ import Testing
     try Descriptor.open(ground.scratch.at("source/photos/own")).setAccessList(list, .default)
     _ = try ground.migrate(.replace)
     let arrived = ground.destination
-    #expect(
-      ["photos/own", "photos/sub", "photos"].map { arrived[$0].map { $0.mode & 0o7777 } } == [0o700, 0o1750, 0o500])
-    #expect(
-      try ExtendedMetadata(of: Descriptor.open(ground.scratch.at("destination/photos/own"))) == ExtendedMetadata())
+    expect(
+      ["photos/own", "photos/sub", "photos"].map { arrived[$0].map { $0.mode & 0o7777 } }, is: [0o700, 0o1750, 0o500])
+    expect(
+      try ExtendedMetadata(of: Descriptor.open(ground.scratch.at("destination/photos/own"))), is: ExtendedMetadata())
   }
 
   @Test func `keep-both gives a root whose name is taken the next free number`() throws {
     let ground = try PreparedGround()
     ground.scratch.write("destination/notes (2).txt", [7])
     let conflicts = try ground.migrate(.keepBoth)
-    #expect(
+    expect(
       ground.destination.differences(from: ground.before).allSatisfy { $0.contains(" (") || $0.hasPrefix("new.txt") })
-    #expect(
-      conflicts.renamed.map { "\($0.path.text) > \($0.target.text)" } == [
+    expect(
+      conflicts.renamed.map { "\($0.path.text) > \($0.target.text)" },
+      is: [
         "notes.txt > notes (3).txt", "photos > photos (2)",
       ])
     let arrived = ground.scratch.snapshot("destination/photos (2)")
-    #expect(arrived.differences(from: ground.scratch.snapshot("source/photos")) == [])
-    #expect(ground.scratch.snapshot("destination")["photos (2)"] == ground.scratch.snapshot("source")["photos"])
-    #expect(ground.scratch.read("destination/notes (3).txt") == ground.scratch.read("source/notes.txt"))
-    #expect(ground.scratch.read("destination/new.txt") == ground.scratch.read("source/new.txt"))
+    expect(arrived.differences(from: ground.scratch.snapshot("source/photos")), is: [])
+    expect(ground.scratch.snapshot("destination")["photos (2)"], is: ground.scratch.snapshot("source")["photos"])
+    expect(ground.scratch.read("destination/notes (3).txt"), is: ground.scratch.read("source/notes.txt"))
+    expect(ground.scratch.read("destination/new.txt"), is: ground.scratch.read("source/new.txt"))
   }
 
   @Test(arguments: [
@@ -235,7 +241,7 @@ import Testing
     _ name: String, _ isDirectory: Bool, _ expected: String
   ) {
     let made = ListedNames.numbered(Array(name.utf8)[...], isDirectory: isDirectory, number: 2)
-    #expect(String(decoding: made, as: UTF8.self) == expected && made.count <= 255)
+    expect(String(decoding: made, as: UTF8.self) == expected && made.count <= 255)
   }
 
   @Test func `a link to a directory is treated as a link and not followed`() throws {
@@ -247,19 +253,19 @@ import Testing
       ground.scratch.makeDirectory("source/photos/sub-link")
       ground.scratch.write("source/photos/sub-link/x", [1])
       _ = try ground.migrate(existing)
-      #expect(ground.scratch.names("outside/held") == [])
-      #expect(ground.scratch.exists("destination/photos/sub-link (2)/x") == (existing != .skip))
-      #expect(ground.destination["photos/sub-link"]?.type == S_IFLNK)
+      expect(ground.scratch.names("outside/held"), is: [])
+      expect(ground.scratch.exists("destination/photos/sub-link (2)/x"), is: (existing != .skip))
+      expect(ground.destination["photos/sub-link"]?.type, is: S_IFLNK)
     }
   }
 
   @Test func `a new name of a file with another name at the destination does not change that name`() throws {
     let ground = try PreparedGround()
-    #expect(link("\(ground.scratch.path)/destination/photos/old.jpg", "\(ground.scratch.path)/outside/twin") == 0)
+    expect(link("\(ground.scratch.path)/destination/photos/old.jpg", "\(ground.scratch.path)/outside/twin"), is: 0)
     let old = ground.scratch.read("outside/twin")
     _ = try ground.migrate(.replace)
-    #expect(ground.scratch.read("outside/twin") == old)
-    #expect(ground.scratch.read("destination/photos/old.jpg") == ground.scratch.read("source/photos/old.jpg"))
+    expect(ground.scratch.read("outside/twin"), is: old)
+    expect(ground.scratch.read("destination/photos/old.jpg"), is: ground.scratch.read("source/photos/old.jpg"))
   }
 
   @Test(.enabled(if: isRoot, "not root"))
@@ -273,13 +279,13 @@ import Testing
       try arrival.finish(ground.export.result.finish)
       Issue.record("it was replaced")
     } catch let error as ArchiveError {
-      #expect(error.code == .importFailed && error.name == Array("photos/old.jpg".utf8))
+      expect(error.code == .importFailed && error.name == Array("photos/old.jpg".utf8))
     }
-    #expect(ground.destination["photos/old.jpg"] == ground.before["photos/old.jpg"])
-    #expect(ground.broken(.replace, isWhole: false) == [])
+    expect(ground.destination["photos/old.jpg"], is: ground.before["photos/old.jpg"])
+    expect(ground.broken(.replace, isWhole: false), is: [])
     try setImmutable(path, false)
     try ground.goOn(.replace)
-    #expect(ground.broken(.replace, isWhole: true) == [])
+    expect(ground.broken(.replace, isWhole: true), is: [])
   }
 
   /// Mounts another file system, or another folder of the same one, at a path.
@@ -300,12 +306,12 @@ import Testing
       try arrival.finish(ground.export.result.finish)
       Issue.record("it was imported")
     } catch let error as ArchiveError {
-      #expect(error.code == .importFailed && error.name == Array("photos/sub".utf8))
+      expect(error.code == .importFailed && error.name == Array("photos/sub".utf8))
     }
-    #expect(ground.scratch.names("destination/photos/sub") == [])
-    #expect(umount2(place, CInt(MNT_DETACH)) == 0)
+    expect(ground.scratch.names("destination/photos/sub"), is: [])
+    expect(umount2(place, CInt(MNT_DETACH)), is: 0)
     try ground.goOn(.replace)
-    #expect(ground.broken(.replace, isWhole: true) == [])
+    expect(ground.broken(.replace, isWhole: true), is: [])
   }
 
   @Test(.enabled(if: canMount, "no file system can be mounted here"), arguments: [false, true])
@@ -316,8 +322,8 @@ import Testing
     defer { umount2(place, CInt(MNT_DETACH)) }
     let arrival = try ground.arrive(.merge)
     try arrival.finish(ground.export.result.finish)
-    #expect(ground.scratch.names("destination/photos/sub") == [])
-    #expect(ground.scratch.names("destination/photos/sub (2)") == ground.scratch.names("source/photos/sub"))
+    expect(ground.scratch.names("destination/photos/sub"), is: [])
+    expect(ground.scratch.names("destination/photos/sub (2)"), is: ground.scratch.names("source/photos/sub"))
   }
 
   @Test func `a transfer continues in its first mode unless another is requested`() throws {
@@ -327,9 +333,9 @@ import Testing
       let importer = try FolderImporter(ground.scratch, existing: chosen)
       return try importer.recover(ground.export.offer, transfer: 0xABC, keys: testKeys)?.existing
     }
-    #expect(try recovered(nil) == .skip)
-    #expect(try recovered(.replace) == .replace)
-    #expect(try recovered(nil) == .replace)
+    expect(try recovered(nil), is: .skip)
+    expect(try recovered(.replace), is: .replace)
+    expect(try recovered(nil), is: .replace)
   }
 
   @Test func `what another source has delivered is another's, and of unknown sources each transfer is one`() throws {
@@ -342,9 +348,9 @@ import Testing
     }
     for (source, isOfTransfer) in [(SourceIdentity(1), false), (.unknown, true)] {
       part(source, 1).note(path, from: path)
-      #expect(!part(source, 1).hasOthers(at: path, than: path))
-      #expect(part(source, 2).hasOthers(at: path, than: path) == isOfTransfer)
-      #expect(part(SourceIdentity(2), 1).hasOthers(at: path, than: path))
+      expect(!part(source, 1).hasOthers(at: path, than: path))
+      expect(part(source, 2).hasOthers(at: path, than: path), is: isOfTransfer)
+      expect(part(SourceIdentity(2), 1).hasOthers(at: path, than: path))
     }
   }
 }

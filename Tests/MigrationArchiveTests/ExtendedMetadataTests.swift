@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -49,7 +50,7 @@ import Testing
     let summary = try source.prepare(until: StopSignal())
     let outlet = Outlet()
     let result = try source.export(to: outlet)
-    #expect(outlet.unsent.isEmpty)
+    expect(outlet.unsent.isEmpty)
     let offer = Offer(
       contents: summary.contents, items: summary.total.items, bytes: summary.total.bytes, allocated: 0,
       flags: [])
@@ -82,13 +83,13 @@ import Testing
     scratch.setTime("source", 77)
     for name in expected.keys { expected[name] = try metadata(scratch, name) }
     // Entries by number need owners on both sides.
-    #expect(try send(scratch, preserving: Preserved(owners: true), withOwners: true) == [])
+    expect(try send(scratch, preserving: Preserved(owners: true), withOwners: true), is: [])
     for (name, metadata) in expected {
-      #expect(try self.metadata(scratch, "destination/\(name)") == metadata, "\(name)")
+      expect(try self.metadata(scratch, "destination/\(name)"), is: metadata, "\(name)")
     }
-    #expect(try metadata(scratch, "destination/source/plain") == ExtendedMetadata())
-    #expect(scratch.snapshot("destination/source").differences(from: scratch.snapshot("source")) == [])
-    #expect(scratch.time("destination/source") == [77, 0])
+    expect(try metadata(scratch, "destination/source/plain"), is: ExtendedMetadata())
+    expect(scratch.snapshot("destination/source").differences(from: scratch.snapshot("source")), is: [])
+    expect(scratch.time("destination/source"), is: [77, 0])
   }
 
   @Test func `metadata that the destination cannot hold is counted once an item, and the rest arrives`() throws {
@@ -113,15 +114,15 @@ import Testing
       }
     ])
     let losses = try arrival.finish(finish([file, directory]))
-    #expect(losses.first { $0.kind == .attribute }?.count == 2)
-    #expect(losses.first { $0.kind == .accessList }?.count == 3)
-    #expect(scratch.read("destination/root/file") == [1, 2, 3])
-    #expect(scratch.snapshot("destination")["root/file"]?.mode == 0o600)
+    expect(losses.first { $0.kind == .attribute }?.count, is: 2)
+    expect(losses.first { $0.kind == .accessList }?.count, is: 3)
+    expect(scratch.read("destination/root/file"), is: [1, 2, 3])
+    expect(scratch.snapshot("destination")["root/file"]?.mode, is: 0o600)
     // The mode's group bits were the mask; the group's own entry has no more than reading.
-    #expect(scratch.snapshot("destination")["root"]?.mode == 0o740)
-    #expect(scratch.time("destination/root/file") == [5, 0])
+    expect(scratch.snapshot("destination")["root"]?.mode, is: 0o740)
+    expect(scratch.time("destination/root/file"), is: [5, 0])
     for path in ["destination/root/file", "destination/root"] {
-      #expect(try metadata(scratch, path).attributes == [attribute("first", [1]), attribute("later", [2])])
+      expect(try metadata(scratch, path).attributes, is: [attribute("first", [1]), attribute("later", [2])])
     }
   }
 
@@ -136,12 +137,12 @@ import Testing
     try descriptor(scratch, "source/file").removeAttribute(Array("user.b".utf8))
     scratch.letSettle()
     let second = try Export([scratch.at("source")], held: HeldItems(of: arrival.staging))
-    #expect(try second.entries.map(\.text) == ["source/file"])
+    expect(try second.entries.map(\.text), is: ["source/file"])
     arrival.staging.beginSession(second.offer)
     arrival.staging.drop(second.result.stale)
     try arrival.write(second.outlet.frames)
     try arrival.finish(second.result.finish)
-    #expect(
+    expect(
       try metadata(scratch, "destination/source/file").attributes == metadata(scratch, "source/file").attributes)
   }
 
@@ -151,12 +152,12 @@ import Testing
       scratch.write("source/file", [1])
       for name in ["source", "source/file"] { try give(scratch, name, everything(1)) }
       // The group's bits are the mask.
-      #expect(scratch.snapshot("source")["file"]?.mode == 0o750)
+      expect(scratch.snapshot("source")["file"]?.mode, is: 0o750)
       let losses = try send(scratch, preserving: Preserved(owners: owners), withOwners: withOwners)
-      #expect(losses.first { $0.kind == .accessList }?.count == 2)
+      expect(losses.first { $0.kind == .accessList }?.count, is: 2)
       for name in ["source", "source/file"] {
-        #expect(try metadata(scratch, "destination/\(name)").accessList == [])
-        #expect(scratch.snapshot("destination")[name]?.mode == 0o740, "\(name)")
+        expect(try metadata(scratch, "destination/\(name)").accessList, is: [])
+        expect(scratch.snapshot("destination")[name]?.mode, is: 0o740, "\(name)")
       }
     }
   }
@@ -167,11 +168,11 @@ import Testing
     scratch.setMode("source/file", 0o640)
     let destination = try descriptor(scratch, "destination")
     try destination.setAccessList(Self.list, .default)
-    #expect(try send(scratch) == [])
+    expect(try send(scratch), is: [])
     for name in ["source", "source/file", "source/folder", "source/folder/file"] {
-      #expect(try metadata(scratch, "destination/\(name)") == ExtendedMetadata(), "\(name)")
+      expect(try metadata(scratch, "destination/\(name)"), is: ExtendedMetadata(), "\(name)")
     }
-    #expect(scratch.snapshot("destination/source").differences(from: scratch.snapshot("source")) == [])
+    expect(scratch.snapshot("destination/source").differences(from: scratch.snapshot("source")), is: [])
   }
 
   @Test func `a directory loses the metadata that a failed completion set`() throws {
@@ -193,11 +194,11 @@ import Testing
     let places = arrival.staging.disk.places()
     arrival.staging.setExtended(in: places, directory, isRoot: false)
     let tree = "\(arrival.tree)/root/directory"
-    #expect(try metadata(scratch, tree).defaultAccessList == Self.list)
+    expect(try metadata(scratch, tree).defaultAccessList, is: Self.list)
     let disk = try reopened(arrival.staging.disk.name, in: scratch.open("destination"))
     _ = try Staging.recover(
       from: disk, for: offer(), transfer: arrival.staging.transfer, keys: testKeys)
-    #expect(try metadata(scratch, tree) == ExtendedMetadata())
+    expect(try metadata(scratch, tree), is: ExtendedMetadata())
   }
 
   @Test func `more attributes than a record can hold are reported`() throws {
@@ -209,8 +210,8 @@ import Testing
       guard (try? item.setAttribute(Array("user.\(name)".utf8), pattern(43_690))) != nil else { return }
     }
     let export = try Export([scratch.at("source")])
-    #expect(export.outlet.unsent.map(\.path) == [Array("source/file".utf8)])
-    #expect(export.outlet.unsent.first?.reason == .attributes)
+    expect(export.outlet.unsent.map(\.path), is: [Array("source/file".utf8)])
+    expect(export.outlet.unsent.first?.reason, is: .attributes)
   }
 
   @Test func `a copy that replaces a link has the attributes and the list too`() throws {
@@ -219,22 +220,22 @@ import Testing
     try give(scratch, "source/file", everything(1))
     let places = DirectoryPlaces(tree: try scratch.open("source"))
     try places.makeCopy(ArchivePath(Array("copy".utf8)), of: ArchivePath(Array("file".utf8)))
-    #expect(try metadata(scratch, "source/copy") == metadata(scratch, "source/file"))
-    #expect(scratch.snapshot("source")["copy"] == scratch.snapshot("source")["file"])
+    expect(try metadata(scratch, "source/copy") == metadata(scratch, "source/file"))
+    expect(scratch.snapshot("source")["copy"], is: scratch.snapshot("source")["file"])
   }
 
   @Test func `the kernel's format of a list is read back, and other formats are refused`() throws {
-    #expect([AccessEntry](attribute: Self.list.attribute) == Self.list)
-    #expect(Self.list.attribute.count == 4 + 8 * Self.list.count)
-    #expect(
+    expect([AccessEntry](attribute: Self.list.attribute), is: Self.list)
+    expect(Self.list.attribute.count, is: 4 + 8 * Self.list.count)
+    expect(
       Self.list.attribute.starts(with: [2, 0, 0, 0, 1, 0, 7, 0, 255, 255, 255, 255, 2, 0, 7, 0, 0xE1, 0x10, 0, 0]))
     for length in 0..<Self.list.attribute.count where length % 8 != 4 {
-      #expect([AccessEntry](attribute: Array(Self.list.attribute[..<length])) == nil)
+      expect([AccessEntry](attribute: Array(Self.list.attribute[..<length])) == nil)
     }
     for (place, byte) in [(0, 3), (4, 3), (6, 8)] as [(Int, UInt8)] {
       var bytes = Self.list.attribute
       bytes[place] = byte
-      #expect([AccessEntry](attribute: bytes) == nil, "byte \(place)")
+      expect([AccessEntry](attribute: bytes) == nil, "byte \(place)")
     }
   }
 
@@ -265,9 +266,9 @@ import Testing
 
   @Test(.enabled(if: isRoot, "not root")) func `owners and set-id bits arrive if both users ask for them`() throws {
     let scratch = try ownedTree()
-    #expect(try send(scratch, preserving: Preserved(owners: true, setIDBits: true), withOwners: true) == [])
-    for name in Self.owned { #expect(owner(scratch, "destination/\(name)") == owner(scratch, name), "\(name)") }
-    #expect(scratch.snapshot("destination/source").differences(from: scratch.snapshot("source")) == [])
+    expect(try send(scratch, preserving: Preserved(owners: true, setIDBits: true), withOwners: true), is: [])
+    for name in Self.owned { expect(owner(scratch, "destination/\(name)"), is: owner(scratch, name), "\(name)") }
+    expect(scratch.snapshot("destination/source").differences(from: scratch.snapshot("source")), is: [])
   }
 
   @Test(.enabled(if: isRoot, "not root"))
@@ -276,18 +277,18 @@ import Testing
   {
     let scratch = try ownedTree()
     let losses = try send(scratch, withOwners: true)
-    #expect(losses == [Done.Loss(kind: .owner, count: 5), Done.Loss(kind: .setIDBit, count: 3)])
-    for name in Self.owned { #expect(owner(scratch, "destination/\(name)") == [geteuid(), getegid()]) }
-    #expect(scratch.snapshot("destination")["source/small"]?.mode == 0o755)
+    expect(losses, is: [Done.Loss(kind: .owner, count: 5), Done.Loss(kind: .setIDBit, count: 3)])
+    for name in Self.owned { expect(owner(scratch, "destination/\(name)"), is: [geteuid(), getegid()]) }
+    expect(scratch.snapshot("destination")["source/small"]?.mode, is: 0o755)
   }
 
   @Test(.enabled(if: isRoot, "not root"))
   func `without the sender's owners, only set-id bits are counted as lost`() throws {
     let scratch = try ownedTree()
     let losses = try send(scratch, preserving: Preserved(owners: true, setIDBits: true))
-    #expect(losses == [Done.Loss(kind: .setIDBit, count: 3)])
-    #expect(owner(scratch, "destination/source/small") == [geteuid(), getegid()])
-    #expect(scratch.snapshot("destination")["source/small"]?.mode == 0o755)
+    expect(losses, is: [Done.Loss(kind: .setIDBit, count: 3)])
+    expect(owner(scratch, "destination/source/small"), is: [geteuid(), getegid()])
+    expect(scratch.snapshot("destination")["source/small"]?.mode, is: 0o755)
   }
 
   @Test func `an item whose owner cannot be set has no set-id bits`() throws {
@@ -298,7 +299,7 @@ import Testing
     var file = try record("root/file", .file(size: 1), mode: 0o6755)
     (root.owner, file.owner) = (owner, owner)
     let arrival = try Arrival(scratch, offer(), preserving: Preserved(owners: true, setIDBits: true))
-    #expect(!arrival.staging.lacksOwners)
+    expect(!arrival.staging.lacksOwners)
     try arrival.write([
       Crafted.frame { frame in
         frame.file(file, [1])
@@ -306,9 +307,9 @@ import Testing
       }
     ])
     let losses = try arrival.finish(finish([file, root]))
-    #expect(losses == [Done.Loss(kind: .owner, count: 2), Done.Loss(kind: .setIDBit, count: 2)])
+    expect(losses, is: [Done.Loss(kind: .owner, count: 2), Done.Loss(kind: .setIDBit, count: 2)])
     for (name, mode) in [("root", 0o775), ("root/file", 0o755)] as [(String, mode_t)] {
-      #expect(scratch.snapshot("destination")[name]?.mode == mode, "\(name)")
+      expect(scratch.snapshot("destination")[name]?.mode, is: mode, "\(name)")
     }
   }
 

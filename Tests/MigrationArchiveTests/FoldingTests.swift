@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -46,10 +47,10 @@ import Testing
     let short = ["toolsf~1": "tools for me", "notesf~1": "notes for me", "profil~1": ".profile"]
     var moves = FolderImport(staging, to: FoldingDestination(disk: disk, short: short))
     try moves.run { _ in }
-    #expect(
-      named(moves) == ["directoryNotStored root/toolsf~1/ls", "notTaken root/PROFIL~1", "notTaken root/toolsf~1"])
-    #expect(text("tools for me/ls") == nil && text(".profile") == "destination/root .profile")
-    #expect(text("notes for me/x") == "source/root notesf~1/x" && text("rest") == "source/root rest")
+    expect(
+      named(moves), is: ["directoryNotStored root/toolsf~1/ls", "notTaken root/PROFIL~1", "notTaken root/toolsf~1"])
+    expect(text("tools for me/ls") == nil && text(".profile") == "destination/root .profile")
+    expect(text("notes for me/x") == "source/root notesf~1/x" && text("rest") == "source/root rest")
   }
 
   private func write(_ names: String..., into folder: String = "source/root") {
@@ -73,18 +74,18 @@ import Testing
     write("A", "a", "Folder/x", "folder/y", "other")
     var moves = try moves(try arrive(existing))
     try moves.run { _ in }
-    #expect(named(moves) == ["directoryNotStored root/folder/y", "nameTaken root/a", "nameTaken root/folder"])
-    #expect(text("A") == "source/root A" && text("other") == "source/root other")
-    #expect(text("Folder/x") == "source/root Folder/x" && text("Folder/y") == nil)
-    #expect(scratch.names("destination/root") == ["A", "Folder", "other"])
+    expect(named(moves), is: ["directoryNotStored root/folder/y", "nameTaken root/a", "nameTaken root/folder"])
+    expect(text("A") == "source/root A" && text("other") == "source/root other")
+    expect(text("Folder/x") == "source/root Folder/x" && text("Folder/y") == nil)
+    expect(scratch.names("destination/root"), is: ["A", "Folder", "other"])
   }
 
   @Test func `two names of one file are two items`() throws {
     write("A")
-    #expect(link(scratch.path("source/root/A"), scratch.path("source/root/a")) == 0)
+    expect(link(scratch.path("source/root/A"), scratch.path("source/root/a")), is: 0)
     var moves = try moves(try arrive(.replace))
     try moves.run { _ in }
-    #expect(named(moves) == ["nameTaken root/a"] && text("A") == "source/root A")
+    expect(named(moves) == ["nameTaken root/a"] && text("A") == "source/root A")
   }
 
   @Test(arguments: [Existing.skip, .replace])
@@ -97,9 +98,9 @@ import Testing
     write("A", into: "destination/root")
     var moves = try moves(try arrive(existing))
     try moves.run { _ in }
-    #expect(named(moves) == (existing == .skip ? ["nameTaken root/a"] : []))
-    #expect(text("A") == (existing == .skip ? "destination/root A" : "source/root a"))
-    #expect(text("b") == "source/root b")
+    expect(named(moves), is: (existing == .skip ? ["nameTaken root/a"] : []))
+    expect(text("A"), is: (existing == .skip ? "destination/root A" : "source/root a"))
+    expect(text("b"), is: "source/root b")
   }
 
   @Test func `a file of the destination is replaced by the item with its exact name, in either order`() throws {
@@ -107,8 +108,8 @@ import Testing
     write("a", into: "destination/root")
     var moves = try moves(try arrive(.replace))
     try moves.run { _ in }
-    #expect(named(moves) == ["nameTaken root/A"])
-    #expect(text("a") == "source/root a")
+    expect(named(moves), is: ["nameTaken root/A"])
+    expect(text("a"), is: "source/root a")
   }
 
   @Test func `after a restart no imported item is replaced by another item`() throws {
@@ -122,17 +123,17 @@ import Testing
     }
     var moves = try moves(export)
     try moves.run { _ in }
-    #expect(named(moves) == ["directoryNotStored root/folder/x", "nameTaken root/a", "nameTaken root/folder"])
-    #expect(text("A") == "source/root A" && text("Folder/x") == "source/root Folder/x")
+    expect(named(moves), is: ["directoryNotStored root/folder/x", "nameTaken root/a", "nameTaken root/folder"])
+    expect(text("A") == "source/root A" && text("Folder/x") == "source/root Folder/x")
   }
 
   @Test func `two hundred pairs are never mixed`() throws {
     for number in 0..<200 { write("name-\(number)", "NAME-\(number)") }
     var moves = try moves(try arrive(.replace))
     try moves.run { _ in }
-    #expect(moves.staging.notStored == 200 && moves.staging.refusals(from: 0).allSatisfy { $0.reason == .nameTaken })
-    #expect(scratch.names("destination/root").count == 200)
-    for name in scratch.names("destination/root") { #expect(text(name) == "source/root \(name)") }
+    expect(moves.staging.notStored == 200 && moves.staging.refusals(from: 0).allSatisfy { $0.reason == .nameTaken })
+    expect(scratch.names("destination/root").count, is: 200)
+    for name in scratch.names("destination/root") { expect(text(name), is: "source/root \(name)") }
   }
 
   @Test func `an item that arrives next to an existing one never takes another item's name`() throws {
@@ -141,16 +142,16 @@ import Testing
     for name in ["x", "y"] { scratch.makeDirectory("destination/root/\(name)") }
     var moves = try moves(try arrive(.replace))
     try moves.run { _ in }
-    #expect(text("x (2)") == "source/root x (2)" && text("x (3)") == "source/root x")
-    #expect(text("Y (2)") == "source/root Y (2)" && text("y (3)") == "source/root y")
-    #expect(named(moves) == [])
+    expect(text("x (2)") == "source/root x (2)" && text("x (3)") == "source/root x")
+    expect(text("Y (2)") == "source/root Y (2)" && text("y (3)") == "source/root y")
+    expect(named(moves), is: [])
   }
 
   @Test func `a name that a folding directory cannot have is the item's fault, and a full or failing disk is not`() {
-    #expect(SystemError(errno: ENAMETOOLONG, operation: "rename").placingRefusal == .nameTooLong)
-    #expect(SystemError(errno: EILSEQ, operation: "rename").placingRefusal == .nameNotAllowed)
+    expect(SystemError(errno: ENAMETOOLONG, operation: "rename").placingRefusal, is: .nameTooLong)
+    expect(SystemError(errno: EILSEQ, operation: "rename").placingRefusal, is: .nameNotAllowed)
     for errno in [ENOSPC, EDQUOT, EIO, EROFS, ESTALE, ENOTCONN, ENODEV, ENOMEM, EACCES, EPERM, EXDEV, EINVAL] {
-      #expect(SystemError(errno: errno, operation: "rename").placingRefusal == nil, "\(errno)")
+      expect(SystemError(errno: errno, operation: "rename").placingRefusal == nil, "\(errno)")
     }
   }
 }

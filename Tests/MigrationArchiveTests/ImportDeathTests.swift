@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -47,7 +48,7 @@ import Testing
       return mortal.life.withLock { $0.noted.map(\.text).sorted() }
     }
     // The second run finds everything in its place.
-    for _ in 1...2 { #expect(try noted() == ["root", "root/a", "root/f", "root/f/b", "root/f/g", "root/f/g/c"]) }
+    for _ in 1...2 { expect(try noted(), is: ["root", "root/a", "root/f", "root/f/b", "root/f/g", "root/f/g/c"]) }
   }
 
   @Test(arguments: Course.all)
@@ -58,25 +59,25 @@ import Testing
     let expected = try whole(existing)
     let ground = try PreparedGround(for: existing)
     let alive = try importing(ground, existing, at: nil, course)
-    #expect(!alive.hasDied && ground.broken(existing, isWhole: true, mayClaim: course.mayClaim) == [])
+    expect(!alive.hasDied && ground.broken(existing, isWhole: true, mayClaim: course.mayClaim) == [])
     let last = alive.life.withLock { $0.operations }
-    #expect(last > 15)
+    expect(last > 15)
     // Before each operation, which is behind the one in front of it; at the end, behind the last one.
     for (at, isBehind) in course.positions(through: last).map({ ($0, false) }) + [(last, true)] {
       let ground = try PreparedGround(for: existing)
       let hasDied = try importing(ground, existing, at: at, isBehind: isBehind, course).hasDied
       let broken = ground.broken(existing, isWhole: false, mayClaim: course.mayClaim)
-      #expect(hasDied && broken == [], "died at \(at)")
+      expect(hasDied && broken == [], "died at \(at)")
       guard hasDied, broken.isEmpty else { break }
       // A second death a little later, and then completion.
       if try importing(ground, nil, at: at % 7 + 3, course).hasDied {
-        #expect(ground.broken(existing, isWhole: false, mayClaim: course.mayClaim) == [], "died again after \(at)")
+        expect(ground.broken(existing, isWhole: false, mayClaim: course.mayClaim), is: [], "died again after \(at)")
       }
       // Completion, on such a disk too.
       if try importing(ground, nil, at: nil, course).hasDied { Issue.record("it died again") }
       try ground.goOn(nil)
-      #expect(ground.broken(existing, isWhole: true) == [], "completed after \(at)")
-      #expect(names(ground) == expected, "completed after \(at)")
+      expect(ground.broken(existing, isWhole: true), is: [], "completed after \(at)")
+      expect(names(ground), is: expected, "completed after \(at)")
     }
   }
 
@@ -102,10 +103,10 @@ import Testing
       let course = Course(renaming: renaming, existing: .skip)
       isOver =
         try !importing(ground, .skip, at: nil, course, stranger: (at, { stranger.act() })).hasDied && !stranger.hasActed
-      #expect(stranger.replaced == [], "at \(at)")
-      #expect(ground.broken(.skip, isWhole: false).filter { !stranger.isAbout($0) } == [], "at \(at)")
+      expect(stranger.replaced, is: [], "at \(at)")
+      expect(ground.broken(.skip, isWhole: false).filter { !stranger.isAbout($0) }, is: [], "at \(at)")
     }
-    #expect(at > 15)
+    expect(at > 15)
   }
 
   /// Runs the import of the received data on a disk until it dies, or to its end. `existing` is nil
@@ -132,7 +133,7 @@ import Testing
       try moves.run { _ in }
       try staging.finishImport()
     } catch {
-      #expect(mortal.hasDied, "\(error)")
+      expect(mortal.hasDied, "\(error)")
     }
     return mortal
   }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -43,7 +44,7 @@ struct JournalReading {
         try frame.chunk("root/stale", 1, at: 0, [1])
       })
     var kinds = try JournalReading(scratch, arrival).records.map(kind)
-    #expect(kinds == ["opened", "item root", "sealed item root/small", "range root/large", "range root/stale"])
+    expect(kinds, is: ["opened", "item root", "sealed item root/small", "range root/large", "range root/stale"])
     try writer.write(
       try Crafted.frame { frame in
         frame.item(large)
@@ -54,16 +55,16 @@ struct JournalReading {
         frame.item(directory)
       })
     kinds = try JournalReading(scratch, arrival).records.map(kind)
-    #expect(kinds[5...] == ["discarded root/stale", "sealed root/large", "hole root/large", "range root/stale"])
+    expect(kinds[5...], is: ["discarded root/stale", "sealed root/large", "hole root/large", "range root/stale"])
     let first = try JournalReading(scratch, arrival)
-    #expect(first.records[0] == .opened(42))
+    expect(first.records[0], is: .opened(42))
     guard case .range(let claimed, let lanes) = first.records[4] else {
       Issue.record("no range")
       return
     }
-    #expect(claimed == stale)
+    expect(claimed, is: stale)
     let data: [UInt8] = [1]
-    #expect(lanes == PieceLanes(checkLanes(of: data.span)))
+    expect(lanes, is: PieceLanes(checkLanes(of: data.span)))
     try arrival.clear()
   }
 
@@ -76,8 +77,9 @@ struct JournalReading {
     try arrival.staging.synchronize()
     try arrival.staging.complete(finish([file])) { _ in }
     let journal = try JournalReading(scratch, arrival)
-    #expect(
-      journal.records == [
+    expect(
+      journal.records,
+      is: [
         .opened(0xABC), .synced(upTo: journal.positions[1]), .item(file, nil), .synced(upTo: journal.positions[3]),
         .synced(upTo: journal.positions[4]), .concluded(Tally(items: 1, bytes: 0)),
       ])
@@ -89,9 +91,9 @@ struct JournalReading {
     let arrival = try Arrival(scratch, offer())
     var frame = try Crafted.frame { try $0.chunk("root/f", 1, at: 0, [1]) }
     frame[frame.count - 1] ^= 1
-    #expect(failure { try arrival.writer().write(frame) } == violation(.check))
-    #expect(try JournalReading(scratch, arrival).records == [.opened(0xABC)])
-    #expect(arrival.staging.report.partials.isEmpty && arrival.staging.held == Tally())
+    expect(failure { try arrival.writer().write(frame) }, is: violation(.check))
+    expect(try JournalReading(scratch, arrival).records, is: [.opened(0xABC)])
+    expect(arrival.staging.report.partials.isEmpty && arrival.staging.held == Tally())
     try arrival.clear()
   }
 
@@ -100,8 +102,8 @@ struct JournalReading {
     let arrival = try Arrival(scratch, offer())
     let snapshot = scratch.snapshot("destination")
     let name = String(decoding: arrival.staging.disk.name, as: UTF8.self)
-    #expect(name == ".peer-00000000000000000000000000000abc")
-    #expect(snapshot[name]?.mode == 0o700 && snapshot["\(name)/journal"]?.mode == 0o600)
+    expect(name, is: ".peer-00000000000000000000000000000abc")
+    expect(snapshot[name]?.mode == 0o700 && snapshot["\(name)/journal"]?.mode == 0o600)
     try arrival.clear()
   }
 

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -61,12 +62,12 @@ import Testing
       return item.isUntouched(there, tellsEntriesApart: tellsEntriesApart, mayHaveChanged: mayHaveChanged) { content }
     }
     let later = Timestamp(seconds: 5, nanoseconds: 8)
-    #expect(isUntouched() && isUntouched(changed: later, mayHaveChanged: true))
-    #expect(!isUntouched(.directory) && !isUntouched(inode: 8) && !isUntouched(size: 4))
-    #expect(
+    expect(isUntouched() && isUntouched(changed: later, mayHaveChanged: true))
+    expect(!isUntouched(.directory) && !isUntouched(inode: 8) && !isUntouched(size: 4))
+    expect(
       !isUntouched(at: later) && !isUntouched(at: nil) && !isUntouched(changed: later) && !isUntouched(changed: nil))
-    #expect(isUntouched(inode: 8, tellsEntriesApart: false) && !isUntouched(tellsEntriesApart: false, content: [2]))
-    #expect(!isUntouched(tellsEntriesApart: false, content: nil))
+    expect(isUntouched(inode: 8, tellsEntriesApart: false) && !isUntouched(tellsEntriesApart: false, content: [2]))
+    expect(!isUntouched(tellsEntriesApart: false, content: nil))
   }
 
   @Test func `a second pass brings what changed, replaces what nobody touched, and nothing else`() throws {
@@ -77,7 +78,7 @@ import Testing
     write("source", "taken.txt", "first")
     scratch.makeLink("source/root/link", to: "there")
     try pass()
-    #expect(text("taken (2).txt") == "first" && text("f/g/deep") == "first f/g/deep")
+    expect(text("taken (2).txt") == "first" && text("f/g/deep") == "first f/g/deep")
 
     for name in ["changed", "both", "newer", "taken.txt", "f/in"] {
       write("source", name, "second \(name)", time: 1_600_000_000)
@@ -90,9 +91,9 @@ import Testing
     scratch.makeDirectory("destination/root/elsewhere")
     scratch.move("destination/root/moved", to: "destination/root/elsewhere/moved")
     let second = try pass()
-    #expect(second.sent == ["both", "changed", "f/in", "new", "newer", "taken.txt"])
-    #expect(second.refused == ["newer"])
-    #expect(second.away.sorted() == ["moved", "newer", "removed"] && second.stayed == ["removed there"])
+    expect(second.sent, is: ["both", "changed", "f/in", "new", "newer", "taken.txt"])
+    expect(second.refused, is: ["newer"])
+    expect(second.away.sorted() == ["moved", "newer", "removed"] && second.stayed == ["removed there"])
     let expected: [String: String?] = [
       "same": "first same", "changed": "second changed", "both": "mine now", "both (2)": "second both",
       "mine": "mine now",
@@ -100,12 +101,12 @@ import Testing
       "elsewhere/moved": "first moved", "f/in": "second f/in", "taken.txt": "own", "taken (2).txt": "second taken.txt",
       "taken (3).txt": nil, "new": "new", "mine (2)": nil, "changed (2)": nil,
     ]
-    for (name, content) in expected { #expect(text(name) == content, "\(name)") }
+    for (name, content) in expected { expect(text(name), is: content, "\(name)") }
     // A third one has nothing to bring, and one with another change replaces what came beside.
-    #expect(try pass().sent == [])
+    expect(try pass().sent, is: [])
     write("source", "both", "third", time: 1_700_000_000)
-    #expect(try pass().sent == ["both"])
-    #expect(text("both") == "mine now" && text("both (2)") == "third" && text("both (3)") == nil)
+    expect(try pass().sent, is: ["both"])
+    expect(text("both") == "mine now" && text("both (2)") == "third" && text("both (3)") == nil)
   }
 
   /// What is at the destination, without the dates in names.
@@ -149,14 +150,14 @@ import Testing
       do {
         try moves.run { _ in }
         try staging.finishImport()
-        #expect(staging.refusals(from: 0).map(\.path) == [Array("root/f/g/b".utf8)])
+        expect(staging.refusals(from: 0).map(\.path), is: [Array("root/f/g/b".utf8)])
       } catch {
-        #expect(mortal.hasDied, "\(error)")
+        expect(mortal.hasDied, "\(error)")
       }
       return mortal.life.withLock { life in life.isOver || stranger.map { life.operations >= $0.at } ?? false }
     }
     let hasDied = try goOn(dyingAt: last)
-    if hasDied, stranger == nil { #expect(try !goOn(dyingAt: nil)) }
+    if hasDied, stranger == nil { expect(try !goOn(dyingAt: nil)) }
     try arrival.clear()
     return hasDied
   }
@@ -164,19 +165,19 @@ import Testing
   @Test(arguments: [false, true])
   func `a second pass that dies at any operation ends like one that does not`(_ isBehind: Bool) throws {
     let whole = try LastPassTests()
-    #expect(try !whole.secondPass(dyingAt: nil, isBehind: isBehind))
+    expect(try !whole.secondPass(dyingAt: nil, isBehind: isBehind))
     let expected = whole.outcome
-    #expect(expected["root/taken (2)"] == "second taken" && expected["root/work.before/a"] == "first work/a")
-    #expect(expected["root/both (2)"] == "second both" && expected["root/f/new"] == "new")
-    #expect(expected["root/f/g/b"] == nil && expected["root/moved/g/b"] == "first f/g/b")
+    expect(expected["root/taken (2)"] == "second taken" && expected["root/work.before/a"] == "first work/a")
+    expect(expected["root/both (2)"] == "second both" && expected["root/f/new"] == "new")
+    expect(expected["root/f/g/b"] == nil && expected["root/moved/g/b"] == "first f/g/b")
     var last = (isBehind ? 1 + Rounds.step / 2 : 1) - Rounds.step
     repeat { last += Rounds.step } while try dies(at: last)
-    #expect(last > 15)
+    expect(last > 15)
     func dies(at last: Int) throws -> Bool {
       let one = try LastPassTests()
       let hasDied = try one.secondPass(dyingAt: last, isBehind: isBehind)
       let found = one.outcome
-      #expect(found == expected, "died at \(last)")
+      expect(found, is: expected, "died at \(last)")
       return hasDied && found == expected
     }
   }
@@ -189,9 +190,9 @@ import Testing
   func `a file that is saved here while its later version comes is kept`(_ saving: Saving, dies: Bool) throws {
     var (at, lost) = (1 - Rounds.step, 0)
     repeat { at += Rounds.step } while try meets(at: at)
-    #expect(at > 15)
+    expect(at > 15)
     // Between the last look and the step itself, nothing shows that such a file was saved.
-    #expect(lost <= (saving == .timeKept ? 1 : 0))
+    expect(lost <= (saving == .timeKept ? 1 : 0))
     func meets(at: Int) throws -> Bool {
       let one = try LastPassTests()
       let place = "destination/root/changed"
@@ -207,7 +208,7 @@ import Testing
         ))
       if hasMet, !one.outcome.values.contains("saved changed") {
         lost += 1
-        #expect(saving == .timeKept, "at \(at)")
+        expect(saving, is: .timeKept, "at \(at)")
       }
       return hasMet
     }
@@ -227,12 +228,12 @@ import Testing
     let importer = FolderImporter(
       try StagingArea(at: scratch.at("destination")), existing: .merge,
       completing: { () throws(ArchiveError) in throw ArchiveError(.importFailed, "no") })
-    #expect(thrown { _ = try importer.importItems(of: arrival.staging) { _ in } } != nil)
+    expect(thrown { _ = try importer.importItems(of: arrival.staging) { _ in } } != nil)
     try arrival.clear()
-    #expect(text("work/a") == "first")
-    #expect(try pass().sent == ["work/.git/refs", "work/a"])
+    expect(text("work/a"), is: "first")
+    expect(try pass().sent, is: ["work/.git/refs", "work/a"])
     // Its renaming has touched the old one.
-    #expect(text("work/a") == "first" && text("work (2)/a") == "second")
+    expect(text("work/a") == "first" && text("work (2)/a") == "second")
   }
 
   @Test func `a folder that was moved here stays away, and comes only for what is new in it`() throws {
@@ -242,13 +243,13 @@ import Testing
     scratch.move("destination/root/f", to: "destination/root/moved")
     scratch.move("destination/root/h", to: "destination/root/moved/h")
     let second = try pass()
-    #expect(second.sent == [] && second.away == ["f", "h"])
-    #expect(scratch.names("destination/root").sorted() == ["moved"])
+    expect(second.sent == [] && second.away == ["f", "h"])
+    expect(scratch.names("destination/root").sorted(), is: ["moved"])
     write("source", "f/a", "changed", time: 1_600_000_000)
     write("source", "f/new", "new")
     let third = try pass()
-    #expect(third.refused == ["f/a"])
-    #expect(
+    expect(third.refused, is: ["f/a"])
+    expect(
       scratch.names("destination/root").sorted() == ["f", "moved"] && scratch.names("destination/root/f") == ["new"])
   }
 
@@ -259,19 +260,19 @@ import Testing
     scratch.remove("source/root/work/.git/old")
     try pass()
     let aside = try #require(scratch.names("destination/root").first { $0.hasPrefix("work.before-") })
-    #expect(scratch.names("destination/root").count == 2 && text("\(aside)/.git/old") == "work/.git/old")
-    #expect(text("work/a") == "second" && text("work/.git/old") == nil)
+    expect(scratch.names("destination/root").count == 2 && text("\(aside)/.git/old") == "work/.git/old")
+    expect(text("work/a") == "second" && text("work/.git/old") == nil)
     // Nothing new, and then a change on both sides.
     write("destination", "work/own", "own")
-    #expect(try pass().sent == [])
-    #expect(scratch.names("destination/root").count == 2)
+    expect(try pass().sent, is: [])
+    expect(scratch.names("destination/root").count, is: 2)
     write("source", "work/a", "third", time: 1_700_000_000)
     try pass()
-    #expect(text("work/a") == "second" && text("work/own") == "own" && text("work (2)/a") == "third")
+    expect(text("work/a") == "second" && text("work/own") == "own" && text("work (2)/a") == "third")
     // Only the time of a directory tells that something was removed: all of the rest comes.
     scratch.remove("source/root/work/.git/refs")
-    #expect(try pass().sent == ["work/a"])
-    #expect(text("work (2)/a") == "third" && text("work (2)/.git/refs") == nil)
+    expect(try pass().sent, is: ["work/a"])
+    expect(text("work (2)/a") == "third" && text("work (2)/.git/refs") == nil)
   }
 
   @Test
@@ -298,27 +299,27 @@ import Testing
     scratch.makeLink("destination/root/moved", to: "../away")
     let second = try pass()
     // The user has moved one folder, in whose place a link lies.
-    #expect(second.refused == [] && second.away == [] && second.stayed == ["mine/in"])
-    #expect(second.removed == Done.Removed())
+    expect(second.refused == [] && second.away == [] && second.stayed == ["mine/in"])
+    expect(second.removed, is: Done.Removed())
     func aside(_ name: String) -> String {
       scratch.names("destination/root").first { $0.hasPrefix("\(name).before-") } ?? "nothing"
     }
-    #expect(text("\(aside("folder"))/in") == "first folder/in" && text("\(aside("file"))") == "first file")
-    #expect(text("\(aside("link to be"))") == "first link to be" && text("file/in") == "second")
-    #expect(text("link") == "second" && text("mine/own") == "own" && text("edited") == "own")
-    #expect(text("edited (2)/in") == "second" && scratch.text("destination/away/in") == "first moved/in")
+    expect(text("\(aside("folder"))/in") == "first folder/in" && text("\(aside("file"))") == "first file")
+    expect(text("\(aside("link to be"))") == "first link to be" && text("file/in") == "second")
+    expect(text("link") == "second" && text("mine/own") == "own" && text("edited") == "own")
+    expect(text("edited (2)/in") == "second" && scratch.text("destination/away/in") == "first moved/in")
     let names = scratch.names("destination/root")
-    #expect(
+    expect(
       names.contains("mine (2)") && names.count { $0.contains(".before-") } == 4 && names.count == 14,
       "\(names.sorted())")
     let third = try pass()
-    #expect(
+    expect(
       third.sent == [] && third.removed == Done.Removed() && scratch.names("destination/root").count == names.count)
     // Back again: it comes with everything in it.
     scratch.remove("source/root/folder")
     scratch.move("gone folder", to: "source/root/folder")
     let back = try pass()
-    #expect(back.sent == ["folder/in"] && back.removed == Done.Removed() && text("folder/in") == "first folder/in")
+    expect(back.sent == ["folder/in"] && back.removed == Done.Removed() && text("folder/in") == "first folder/in")
   }
 
   @Test func `what belongs together arrives whole or not at all where it was moved or removed here`() throws {
@@ -331,28 +332,28 @@ import Testing
     }
     for removals in [.unsettled, .meant] as [ArrivedItems.Removals] {
       let second = try pass(removals)
-      #expect(second.refused.contains("work") && second.refused.contains("f/work"))
-      #expect(scratch.names("destination/root") == [])
+      expect(second.refused.contains("work") && second.refused.contains("f/work"))
+      expect(scratch.names("destination/root"), is: [])
     }
     write("source", "f/new", "new")
     try pass()
-    #expect(scratch.names("destination/root") == ["f"] && scratch.names("destination/root/f") == ["new"])
+    expect(scratch.names("destination/root") == ["f"] && scratch.names("destination/root/f") == ["new"])
     try pass(.again)
-    #expect(text("work/.git/refs") == "second" && text("work/a") == "work/a" && text("f/work/.git/new") == "new")
-    #expect(text("f/b") == "f/b")
+    expect(text("work/.git/refs") == "second" && text("work/a") == "work/a" && text("f/work/.git/new") == "new")
+    expect(text("f/b"), is: "f/b")
   }
 
   @Test func `what is wanted again arrives, also where it belongs together with what is here`() throws {
     for name in ["x.db", "x.db-wal", "y.db", "y.db-wal", "work/.git/refs", "work/a"] { write("source", name, name) }
     try pass()
     for name in ["x.db", "x.db-wal", "y.db-wal", "work/a"] { scratch.remove("destination/root/\(name)") }
-    #expect(try pass().removed.count == 4)
+    expect(try pass().removed.count, is: 4)
     let again = try pass(.again)
-    #expect(again.removed == Done.Removed() && text("x.db") == "x.db" && text("x.db-wal") == "x.db-wal")
-    #expect(text("y (2).db-wal") == "y.db-wal" && text("work (2)/a") == "work/a")
-    #expect(text("work (2)/.git/refs") == "work/.git/refs" && text("work/a") == nil)
+    expect(again.removed == Done.Removed() && text("x.db") == "x.db" && text("x.db-wal") == "x.db-wal")
+    expect(text("y (2).db-wal") == "y.db-wal" && text("work (2)/a") == "work/a")
+    expect(text("work (2)/.git/refs") == "work/.git/refs" && text("work/a") == nil)
     let last = try pass()
-    #expect(last.sent == [] && last.removed == Done.Removed())
+    expect(last.sent == [] && last.removed == Done.Removed())
   }
 
   @Test func `what is gone on both devices is not counted, and no user is asked about it`() throws {
@@ -365,12 +366,12 @@ import Testing
     }
     scratch.move("destination/root/kept", to: "away")
     let second = try pass()
-    #expect(second.removed == Done.Removed(count: 2, unsettled: 2) && second.away == ["kept"])
+    expect(second.removed == Done.Removed(count: 2, unsettled: 2) && second.away == ["kept"])
     let asked = try arrived().unsettled(in: try StagingArea(at: scratch.at("destination")), at: nil)
-    #expect(asked.map(\.items) == [2])
+    expect(asked.map(\.items), is: [2])
     // Once more on the old device, it is new.
     write("source", "a", "anew")
-    #expect(try pass().sent.contains("a") && text("a") == "anew")
+    expect(try pass().sent.contains("a") && text("a") == "anew")
   }
 
   @Test func `what an app has removed on the old device was not removed here`() throws {
@@ -380,7 +381,7 @@ import Testing
     scratch.move("source/root/cache", to: "gone")
     write("source", "a", "second", time: 1_600_000_000)
     let second = try pass(existing: .setAside)
-    #expect(text("a") == "second" && second.removed == Done.Removed() && second.away == [])
+    expect(text("a") == "second" && second.removed == Done.Removed() && second.away == [])
   }
 
   @Test func `what the old device could not read was not removed there`() throws {
@@ -389,19 +390,19 @@ import Testing
     for name in ["dying", "gone"] { scratch.move("source/root/\(name)", to: "\(name)") }
     scratch.remove("destination/root/dying/b")
     let second = try pass(unread: ["dying"])
-    #expect(second.stayed == ["gone"] && second.away == ["dying/b"])
-    #expect(second.removed == Done.Removed(count: 1, unsettled: 1))
+    expect(second.stayed == ["gone"] && second.away == ["dying/b"])
+    expect(second.removed, is: Done.Removed(count: 1, unsettled: 1))
   }
 
   @Test func `a database and its companions arrive beside if they changed, and never again without a change`() throws {
     for name in ["x.db", "x.db-wal"] { write("source", name, name) }
     try pass()
     write("destination", "x.db", "mine")
-    #expect(try pass().sent == [])
-    #expect(scratch.names("destination/root").sorted() == ["x.db", "x.db-wal"])
+    expect(try pass().sent, is: [])
+    expect(scratch.names("destination/root").sorted(), is: ["x.db", "x.db-wal"])
     write("source", "x.db", "second", time: 1_600_000_000)
     try pass()
-    #expect(text("x.db") == "mine" && text("x (2).db") == "second" && text("x (2).db-wal") == "x.db-wal")
+    expect(text("x.db") == "mine" && text("x (2).db") == "second" && text("x (2).db-wal") == "x.db-wal")
   }
 
   @Test func `the place where an earlier version lies decides what its next version is`() throws {
@@ -409,7 +410,7 @@ import Testing
     for name in ["text", "mode", "f", "free"] { write("destination", name, "own") }
     try pass()
     let names = ["text (2)", "f (2)/in", "free (2)"]
-    #expect(names.map(text) == ["first", "first", "first"])
+    expect(names.map(text), is: ["first", "first", "first"])
     for name in ["text", "f/in", "free"] { write("source", name, "second", time: 1_600_000_000) }
     chmod(scratch.path("source/root/mode"), 0o400)
     func mode() throws -> UInt32 { try Directory.status(of: scratch.at("destination/root/mode (2)")).mode & 0o777 }
@@ -417,10 +418,10 @@ import Testing
     var facts = ArrivalRule.Facts(destination: Array("/d".utf8))
     facts.running = ["text (2)", "mode (2)", "f (2)"].map { Array("/d/root/\($0)".utf8) }
     let permit = ArrivalRule(facts).permit(at: nil, taking: .files)
-    #expect(try Passes(scratch).pass(from: Self.source, taking: permit).following == ["mode"])
-    #expect(try names.map(text) == ["first", "first", "second"] && mode() == first)
+    expect(try Passes(scratch).pass(from: Self.source, taking: permit).following, is: ["mode"])
+    expect(try names.map(text) == ["first", "first", "second"] && mode() == first)
     try pass()
-    #expect(try names.map(text) == ["second", "second", "second"] && mode() == 0o400)
+    expect(try names.map(text) == ["second", "second", "second"] && mode() == 0o400)
   }
 
   @Test(arguments: Passes.Death.allCases)
@@ -442,8 +443,8 @@ import Testing
     try Passes(scratch).pass(from: Self.source, dying: death, meanwhile: edit(["own", "new/own"]))
     for name in names { write("source", name, "second", time: 1_600_000_000) }
     try pass()
-    #expect(["own", "own (2)", "new/own", "new/own (2)"].map(text) == ["own..", "second", "own..", "second"])
-    #expect(["kept", "new/kept"].map(text) == ["second", "second"] && text("kept (2)") == nil)
+    expect(["own", "own (2)", "new/own", "new/own (2)"].map(text), is: ["own..", "second", "own..", "second"])
+    expect(["kept", "new/kept"].map(text) == ["second", "second"] && text("kept (2)") == nil)
     // The same of what follows.
     for name in ["kept", "new/kept"] { scratch.setMode("source/root/\(name)", 0o604) }
     let third = try Passes(scratch).pass(from: Self.source, dying: death) {
@@ -451,10 +452,10 @@ import Testing
       scratch.write("destination/root/kept", Array("own...".utf8))
       scratch.setTime("destination/root/kept", 1_600_000_000)
     }
-    #expect(third.following == ["kept", "new/kept"])
+    expect(third.following, is: ["kept", "new/kept"])
     for name in ["kept", "new/kept"] { write("source", name, "third", time: 1_700_000_000) }
     try pass()
-    #expect(["kept", "kept (2)", "new/kept"].map(text) == ["own...", "third", "third"])
+    expect(["kept", "kept (2)", "new/kept"].map(text), is: ["own...", "third", "third"])
   }
 
   /// A pass that dies behind an operation of its import, before which the file `a` is saved, keeping size and
@@ -505,14 +506,14 @@ import Testing
       try one.pass()
       hasDied = try pass(one, at)
     }
-    #expect(at > 3)
+    expect(at > 3)
   }
 
   @Test func `a file that is saved when its newer version takes its place outlives a kill, and giving up`() throws {
     try Self.killedAtEach { one, at in
       one.write("source", "a", "second", time: 1_600_000_000)
       let hasDied = try one.passIsKilled(at: at, saving: "own content", isGivenUp: true)
-      #expect(!hasDied || one.outcome.values.contains("own content"), "at \(at)")
+      expect(!hasDied || one.outcome.values.contains("own content"), "at \(at)")
       return hasDied
     }
   }
@@ -523,22 +524,22 @@ import Testing
       let hasDied = try one.passIsKilled(at: at, saving: "own..", isGivenUp: false)
       one.write("source", "a", "second", time: 1_600_000_000)
       try one.pass()
-      #expect(!hasDied || one.outcome.values.contains("own.."), "at \(at)")
+      expect(!hasDied || one.outcome.values.contains("own.."), "at \(at)")
       return hasDied
     }
   }
 
   @Test func `names of one file are replaced together`() throws {
     write("source", "one", "first")
-    #expect(Glibc.link(scratch.path("source/root/one"), scratch.path("source/root/two")) == 0)
+    expect(Glibc.link(scratch.path("source/root/one"), scratch.path("source/root/two")), is: 0)
     try pass()
     scratch.remove("source/root/one")
     scratch.remove("source/root/two")
     write("source", "one", "second", time: 1_600_000_000)
-    #expect(Glibc.link(scratch.path("source/root/one"), scratch.path("source/root/two")) == 0)
+    expect(Glibc.link(scratch.path("source/root/one"), scratch.path("source/root/two")), is: 0)
     try pass()
-    #expect(text("one") == "second" && text("two") == "second")
-    #expect(scratch.names("destination/root").sorted() == ["one", "two"])
+    expect(text("one") == "second" && text("two") == "second")
+    expect(scratch.names("destination/root").sorted(), is: ["one", "two"])
   }
 
   @Test func `data that was not touched is known as such, until anything in it is touched or added`() throws {
@@ -550,16 +551,16 @@ import Testing
     try pass()
     let home = try Directory.open(scratch.at("destination"))
     let roots = [(key: Array("root".utf8), place: Array("root".utf8))]
-    #expect(try arrived().areUntouched(roots, in: home))
-    #expect(try !arrived().areUntouched(roots + [(key: Array("other".utf8), place: Array("other".utf8))], in: home))
+    expect(try arrived().areUntouched(roots, in: home))
+    expect(try !arrived().areUntouched(roots + [(key: Array("other".utf8), place: Array("other".utf8))], in: home))
     // What the app writes when it is merely started does not count.
     let written = Set(try ["root/app/sub/b", "root/app/sub/new"].map { try ArchivePath(Array($0.utf8)) })
     scratch.write("destination/root/app/sub/b", "more")
     scratch.write("destination/root/app/sub/new", "new")
-    #expect(try !arrived().areUntouched(roots, in: home))
-    #expect(try arrived().areUntouched(roots, in: home, besides: written))
+    expect(try !arrived().areUntouched(roots, in: home))
+    expect(try arrived().areUntouched(roots, in: home, besides: written))
     scratch.write("destination/root/app/a", "more")
-    #expect(try !arrived().areUntouched(roots, in: home, besides: written))
+    expect(try !arrived().areUntouched(roots, in: home, besides: written))
   }
 
   @Test func `an earlier pass has brought all of a source until one of its items changes, comes or goes`() throws {
@@ -573,46 +574,46 @@ import Testing
     }
     // What became of it here does not matter.
     scratch.write("destination/root/a", "mine")
-    #expect(try hasAll() && !hasAll(of: [root, Root(kind: .file, name: Array("other".utf8))]))
+    expect(try hasAll() && !hasAll(of: [root, Root(kind: .file, name: Array("other".utf8))]))
     for change in [
       { write("source", "sub/b", "newer", time: 1_600_000_000) }, { write("source", "new", "new") },
       { scratch.setMode("source/root/a", 0o604) }, { scratch.remove("source/root/new") },
     ] {
       change()
-      #expect(try !hasAll())
+      expect(try !hasAll())
       try pass()
     }
-    #expect(try !arrived().hasAll(of: [root], items: 4, changed: nil))
+    expect(try !arrived().hasAll(of: [root], items: 4, changed: nil))
   }
 
   @Test func `what was removed here is counted apart until the user says that it was meant, or wants it again`() throws
   {
     for name in ["a", "f/b", "f/c", "d"] { write("source", name, name) }
     try pass()
-    #expect(try pass().leftOut == LeftOut(present: 6))
+    expect(try pass().leftOut, is: LeftOut(present: 6))
     for name in ["a", "f", "d"] { scratch.move("destination/root/\(name)", to: "gone \(name)") }
     for _ in 0..<2 {
       let second = try pass()
-      #expect(second.leftOut == LeftOut(removed: 4) && second.removed == Done.Removed(count: 5, unsettled: 5))
-      #expect(scratch.names("destination/root") == [] && second.away.sorted() == ["a", "d", "f"])
+      expect(second.leftOut == LeftOut(removed: 4) && second.removed == Done.Removed(count: 5, unsettled: 5))
+      expect(scratch.names("destination/root") == [] && second.away.sorted() == ["a", "d", "f"])
     }
     let meant = try pass(.meant)
-    #expect(meant.removed == Done.Removed(count: 5, unsettled: 0))
+    expect(meant.removed, is: Done.Removed(count: 5, unsettled: 0))
     // A newer version of what was meant to go stays away, and is named; a new item arrives.
     write("source", "a", "newer", time: 1_600_000_000)
     write("source", "f/new", "new")
     let later = try pass()
-    #expect(later.refused == ["a"] && later.removed.unsettled == 0 && later.leftOut.removed == 3)
-    #expect(scratch.names("destination/root") == ["f"] && scratch.names("destination/root/f") == ["new"])
+    expect(later.refused == ["a"] && later.removed.unsettled == 0 && later.leftOut.removed == 3)
+    expect(scratch.names("destination/root") == ["f"] && scratch.names("destination/root/f") == ["new"])
     // It does not cross again, until it changes once more.
     let quiet = try pass()
-    #expect(quiet.sent == [] && quiet.refused == [] && quiet.removed == Done.Removed(count: 4, unsettled: 0))
+    expect(quiet.sent == [] && quiet.refused == [] && quiet.removed == Done.Removed(count: 4, unsettled: 0))
     write("source", "a", "newest", time: 1_650_000_000)
-    #expect(try pass().refused == ["a"] && pass().sent == [])
+    expect(try pass().refused == ["a"] && pass().sent == [])
     let again = try pass(.again)
-    #expect(again.sent == ["a", "d", "f/b", "f/c"] && again.removed == Done.Removed())
-    #expect(text("a") == "newest" && text("f/b") == "f/b" && text("d") == "d" && text("f/new") == "new")
-    #expect(try pass().leftOut == LeftOut(present: 7))
+    expect(again.sent == ["a", "d", "f/b", "f/c"] && again.removed == Done.Removed())
+    expect(text("a") == "newest" && text("f/b") == "f/b" && text("d") == "d" && text("f/new") == "new")
+    expect(try pass().leftOut, is: LeftOut(present: 7))
   }
 
   @Test func `a version that was kept away arrives when the earlier one is back in its place`() throws {
@@ -620,12 +621,12 @@ import Testing
     try pass()
     for name in ["a", "work"] { scratch.move("destination/root/\(name)", to: "gone \(name)") }
     for name in ["a", "work/a"] { write("source", name, "newer", time: 1_600_000_000) }
-    #expect(try pass().refused.contains("a"))
-    #expect(try pass().sent == [])
+    expect(try pass().refused.contains("a"))
+    expect(try pass().sent, is: [])
     for name in ["a", "work"] { scratch.move("gone \(name)", to: "destination/root/\(name)") }
     let back = try pass()
-    #expect(back.sent.contains("a") && back.sent.contains("work/a"))
-    #expect(scratch.names("destination/root").contains { text($0) == "newer" })
+    expect(back.sent.contains("a") && back.sent.contains("work/a"))
+    expect(scratch.names("destination/root").contains { text($0) == "newer" })
   }
 
   @Test func `a change that keeps size and time follows: new content is sent, and of equal content the metadata alone`()
@@ -635,7 +636,7 @@ import Testing
     write("source", "big", String(repeating: "0123456", count: 100_000))
     try pass()
     // The folders count, too.
-    #expect(try pass().leftOut == LeftOut(present: 10))
+    expect(try pass().leftOut, is: LeftOut(present: 10))
     // As a container does it: other content, and the old time.
     write("source", "container", "CONTAINER")
     write("source", "big", String(repeating: "6543210", count: 100_000))
@@ -645,18 +646,18 @@ import Testing
     scratch.setMode("destination/root/touched", 0o640)
     scratch.move("destination/root/removed", to: "gone")
     let second = try pass()
-    #expect(second.sent == ["big", "container"])
-    #expect(second.following == ["mode", "touched", "work/.git/refs", "work/a"])
-    #expect(second.refused == [] && second.leftOut.removed == 1)
-    #expect(text("container") == "CONTAINER" && text("big")?.hasPrefix("6543210") == true)
+    expect(second.sent, is: ["big", "container"])
+    expect(second.following, is: ["mode", "touched", "work/.git/refs", "work/a"])
+    expect(second.refused == [] && second.leftOut.removed == 1)
+    expect(text("container") == "CONTAINER" && text("big")?.hasPrefix("6543210") == true)
     let modes = ["mode", "touched", "work/a"].map { scratch.snapshot("destination/root").entries[Array($0.utf8)]?.mode }
-    #expect(modes == [0o604, 0o640, 0o604])
-    #expect(scratch.names("destination/root").sorted() == ["big", "container", "mode", "touched", "work"])
+    expect(modes, is: [0o604, 0o640, 0o604])
+    expect(scratch.names("destination/root").sorted(), is: ["big", "container", "mode", "touched", "work"])
     // Nothing is asked a second time, and what followed counts as untouched.
     let third = try pass()
-    #expect(third.sent == [] && third.following == [])
+    expect(third.sent == [] && third.following == [])
     write("source", "mode", "newer", time: 1_600_000_000)
-    #expect(try pass().sent == ["mode"] && text("mode") == "newer")
+    expect(try pass().sent == ["mode"] && text("mode") == "newer")
   }
 
   @Test func `new content of equal size and time arrives beside what was touched here, and is never taken for equal`()
@@ -666,8 +667,8 @@ import Testing
     try pass()
     write("source", "a", "other")
     scratch.setMode("destination/root/a", 0o640)
-    #expect(try pass().sent == ["a"])
-    #expect(text("a") == "first" && text("a (2)") == "other")
+    expect(try pass().sent, is: ["a"])
+    expect(text("a") == "first" && text("a (2)") == "other")
   }
 
   @Test func `another source has nothing that arrived, and replaces nothing`() throws {
@@ -676,19 +677,19 @@ import Testing
     write("source", "a", "older", time: 1_400_000_000)
     write("source", "b", "other")
     let other = SourceIdentity(2)
-    #expect(try pass(from: other).sent == ["a", "b"])
-    #expect(text("a") == "mine" && text("a (2)") == "older" && text("b") == "other")
+    expect(try pass(from: other).sent, is: ["a", "b"])
+    expect(text("a") == "mine" && text("a (2)") == "older" && text("b") == "other")
     // Each has its own versions from now on.
     write("source", "a", "newer", time: 1_600_000_000)
-    #expect(try pass(from: other).sent == ["a"] && text("a") == "mine" && text("a (2)") == "newer")
+    expect(try pass(from: other).sent == ["a"] && text("a") == "mine" && text("a (2)") == "newer")
     write("source", "a", "newest", time: 1_700_000_000)
-    #expect(try pass().sent == ["a"] && text("a") == "newest" && text("a (2)") == "newer")
+    expect(try pass().sent == ["a"] && text("a") == "newest" && text("a (2)") == "newer")
     // Nothing tells a source without a number from others.
     write("source", "a", "nameless", time: 1_800_000_000)
     try pass(from: .unknown)
     write("source", "a", "once more", time: 1_850_000_000)
     try pass(from: .unknown)
-    #expect(text("a") == "newest" && text("a (3)") == "nameless" && text("a (4)") == "once more")
+    expect(text("a") == "newest" && text("a (3)") == "nameless" && text("a (4)") == "once more")
   }
 
   @Test func `an import whose items are in place succeeds, also where no record of them can be written`() throws {
@@ -700,8 +701,8 @@ import Testing
     arrival.staging.arrivals = try ArrivedItems(DiskFile(full), of: [Array("root".utf8): Self.source])
     try arrival.write(export.outlet.frames)
     try arrival.finish(export.result.finish)
-    #expect(text("a") == "new")
-    #expect(scratch.names("destination") == ["root"])
+    expect(text("a"), is: "new")
+    expect(scratch.names("destination"), is: ["root"])
   }
 
   @Test func `a record that is cut short is forgotten, and the newest record of a path counts`() throws {
@@ -722,8 +723,8 @@ import Testing
     try items.flush()
     var found: [UInt64] = []
     try arrived().visit { found.append($0.size) }
-    #expect(found == [2, 3, 4])
-    #expect(try arrived().item(at: ArchivePath(Array("root/a".utf8)))?.size == 3)
+    expect(found, is: [2, 3, 4])
+    expect(try arrived().item(at: ArchivePath(Array("root/a".utf8)))?.size, is: 3)
   }
 }
 

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationSystem
 import MigrationWire
 import TestSupport
@@ -50,24 +51,24 @@ import Testing
     let parts = parts(length: length)
     let pages = parts.flatMap(\.pages)
     func marks(_ kind: Held.Kind) -> [Mark] { pages.filter { $0.kind == kind }.flatMap(\.marks) }
-    #expect(marks(.staged) == staging.shared.withLock { $0.ledger.marks } && marks(.staged).count == 40)
-    #expect(marks(.present) == present.present && marks(.present).count == 40)
-    #expect(marks(.taken) == present.taken && marks(.taken).count == 41)
-    #expect(parts.flatMap(\.partials) == staging.shared.withLock { $0.ledger.partials })
-    #expect(parts.flatMap(\.partials).count == 7)
-    #expect(parts.map(\.end).dropLast().allSatisfy { $0 == nil })
-    #expect(parts.last?.end == staging.held.counting(40))
-    for part in parts { #expect(self.length(part) <= length || part.pages.isEmpty && part.partials.count == 1) }
-    if length == 1 << 20 { #expect(parts.count == 1) }
+    expect(marks(.staged) == staging.shared.withLock { $0.ledger.marks } && marks(.staged).count == 40)
+    expect(marks(.present) == present.present && marks(.present).count == 40)
+    expect(marks(.taken) == present.taken && marks(.taken).count == 41)
+    expect(parts.flatMap(\.partials), is: staging.shared.withLock { $0.ledger.partials })
+    expect(parts.flatMap(\.partials).count, is: 7)
+    expect(parts.map(\.end).dropLast().allSatisfy { $0 == nil })
+    expect(parts.last?.end, is: staging.held.counting(40))
+    for part in parts { expect(self.length(part) <= length || part.pages.isEmpty && part.partials.count == 1) }
+    if length == 1 << 20 { expect(parts.count, is: 1) }
   }
 
   @Test func `a sender reads the parts as one ledger`() throws {
     let parts = parts(length: 150)
     let kinds = parts.flatMap(\.pages).map(\.kind.rawValue)
-    #expect(kinds == kinds.sorted() && kinds.contains(3))
+    expect(kinds == kinds.sorted() && kinds.contains(3))
     // No incomplete file comes before the last mark.
     let last = try #require(parts.lastIndex { !$0.pages.isEmpty })
-    #expect(parts[..<last].allSatisfy { $0.partials.isEmpty })
+    expect(parts[..<last].allSatisfy { $0.partials.isEmpty })
   }
 
   @Test func `a sender with little room hears of all that is staged, and of as many existing items and names`() {
@@ -77,8 +78,8 @@ import Testing
       let parts = parts(room: room)
       let pages = parts.flatMap(\.pages)
       func marks(_ kind: Held.Kind) -> [Mark] { pages.filter { $0.kind == kind }.flatMap(\.marks) }
-      #expect(marks(.staged).count == 40 && parts.flatMap(\.partials) == partials)
-      #expect(
+      expect(marks(.staged).count == 40 && parts.flatMap(\.partials) == partials)
+      expect(
         marks(.present) == Array(present.present.prefix(each)) && marks(.taken) == Array(present.taken.prefix(each)))
     }
   }
@@ -87,7 +88,7 @@ import Testing
     let empty = try Self(whole: 0, partial: 0)
     var reader = LedgerReader(empty.staging, present: PresentItems(), room: 0)
     let part = reader.next()
-    #expect(part.pages == [] && part.partials == [] && part.end == Tally())
+    expect(part.pages == [] && part.partials == [] && part.end == Tally())
   }
 }
 

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -49,14 +50,14 @@ import Testing
     try #require(link(scratch.path("source/small"), scratch.path("source/twin")) == 0)
     scratch.letSettle()
     let all = try Export([scratch.at("source")])
-    #expect(named(all.result.finish.leftBehind) == ["trusted.a 1", "trusted.b 3"])
+    expect(named(all.result.finish.leftBehind), is: ["trusted.a 1", "trusted.b 3"])
     let marks = try all.entries.compactMap(\.record).map { testKeys.mark(path: $0.path, generation: $0.generation) }
-    #expect(marks.count == 6)
+    expect(marks.count, is: 6)
     var held = HeldItems()
     held.add(Held(kind: .staged, marks: marks.sorted()))
     let again = try Export([scratch.at("source")], held: held)
-    #expect(try again.entries.isEmpty)
-    #expect(again.result.finish == all.result.finish)
+    expect(try again.entries.isEmpty)
+    expect(again.result.finish, is: all.result.finish)
   }
 
   @Test(.enabled(if: hasFlags, "no chattr here, or no flags"))
@@ -65,10 +66,10 @@ import Testing
     scratch.makeDirectory("source/folder")
     for name in ["source/folder/a", "source/b", "source/c"] { scratch.write(name, pattern(10)) }
     for name in ["source", "source/folder", "source/b"] {
-      #expect(try Self.chattr("+d", scratch.path(name)) == 0)
+      expect(try Self.chattr("+d", scratch.path(name)), is: 0)
     }
     scratch.letSettle()
-    #expect(named(try Export([scratch.at("source")]).result.finish.leftBehind) == ["chattr +d 3"])
+    expect(named(try Export([scratch.at("source")]).result.finish.leftBehind), is: ["chattr +d 3"])
   }
 
   @Test func `further names of symbolic links are counted, and files with several names are not`() throws {
@@ -81,7 +82,7 @@ import Testing
         linkat(AT_FDCWD, scratch.path("source/one"), AT_FDCWD, scratch.path("source/\(name)"), 0) == 0)
     }
     scratch.letSettle()
-    #expect(named(try Export([scratch.at("source")]).result.finish.leftBehind) == ["hard link 2"])
+    expect(named(try Export([scratch.at("source")]).result.finish.leftBehind), is: ["hard link 2"])
   }
 
   @Test func `the most frequent names are reported, in order`() {
@@ -92,8 +93,8 @@ import Testing
     }
     count.note([])
     let list = count.list
-    #expect(list.count == Limits.leftBehind)
-    #expect(list.map(\.count).sorted() == (37...100).map { UInt64($0) })
-    #expect(zip(list, list.dropFirst()).allSatisfy { $0.name.lexicographicallyPrecedes($1.name) })
+    expect(list.count, is: Limits.leftBehind)
+    expect(list.map(\.count).sorted(), is: (37...100).map { UInt64($0) })
+    expect(zip(list, list.dropFirst()).allSatisfy { $0.name.lexicographicallyPrecedes($1.name) })
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -42,13 +43,13 @@ import Testing
       let offer = try Export(root).offer
       let arrival = try Arrival(scratch, offer, existing: .merge)
       let present = try arrival.importer.present(offer, for: arrival.staging, after: arrival.judgement)
-      #expect(present.taken == [])
+      expect(present.taken, is: [])
       var held = HeldItems()
       held.add(Held(kind: .present, marks: present.present))
       let export = try Export(root, held: held)
       try arrival.write(export.outlet.frames)
       try arrival.finish(export.result.finish)
-      #expect(Array(arrival.staging.refusals(from: 0)) == [])
+      expect(Array(arrival.staging.refusals(from: 0)), is: [])
       let sent = try export.entries.compactMap { $0.record?.kind == .directory ? nil : $0.text }
       return (
         sent.map { String($0.dropFirst(5)) }.sorted(),
@@ -66,13 +67,13 @@ import Testing
   @Test func `merge changes no existing item, and puts what differs beside it`() throws {
     let ground = try PreparedGround(for: .merge)
     let conflicts = try ground.migrate(.merge)
-    #expect(ground.broken(.merge, isWhole: true) == [])
-    #expect(conflicts.notStored == [])
+    expect(ground.broken(.merge, isWhole: true), is: [])
+    expect(conflicts.notStored, is: [])
     // A folder is named once.
     let expected = PreparedGround.merged.map { "\($1) > \($0)" }.filter { !$0.contains("work/") && !$0.contains("/x ") }
-    #expect(
-      conflicts.renamed.map { "\($0.path.text) > \($0.target.text)" }.sorted()
-        == (expected + ["photos/to-folder > photos/to-folder (2)", "photos/work > photos/work (2)"]).sorted())
+    expect(
+      conflicts.renamed.map { "\($0.path.text) > \($0.target.text)" }.sorted(),
+      is: (expected + ["photos/to-folder > photos/to-folder (2)", "photos/work > photos/work (2)"]).sorted())
   }
 
   @Test func `what is equal is not sent, and what differs arrives beside it once`() throws {
@@ -82,12 +83,12 @@ import Testing
     ground.write("destination", "differs.txt", "old", time: 1_400_000_000)
     for side in ["source", "destination"] { ground.scratch.makeLink("\(side)/root/link", to: "there") }
     let first = try ground.migrate()
-    #expect(first.sent == ["differs.txt"] && first.renamed == ["differs.txt > differs (2).txt"])
-    #expect(first.result == LeftOut(present: 2, differing: 0))
+    expect(first.sent == ["differs.txt"] && first.renamed == ["differs.txt > differs (2).txt"])
+    expect(first.result, is: LeftOut(present: 2, differing: 0))
     // The same again adds nothing, and says where it is.
-    #expect(try ground.migrate().renamed == first.renamed)
-    #expect(ground.text("differs.txt") == "old" && ground.text("differs (2).txt") == "new")
-    #expect(ground.text("differs (3).txt") == nil)
+    expect(try ground.migrate().renamed, is: first.renamed)
+    expect(ground.text("differs.txt") == "old" && ground.text("differs (2).txt") == "new")
+    expect(ground.text("differs (3).txt") == nil)
   }
 
   @Test(arguments: [
@@ -117,11 +118,11 @@ import Testing
     let base = renamed.first { !$0.contains("-") } ?? "a.db"
     let stem =
       base.split(separator: ".").joined(separator: " (\(number)).") + (base.contains(".") ? "" : " (\(number))")
-    #expect(outcome.renamed == renamed.map { "\($0) > \(stem)\($0.dropFirst(base.count))" })
-    for name in renamed { #expect(ground.text("\(stem)\(name.dropFirst(base.count))") == content(name)) }
-    for name in sent where renamed.isEmpty { #expect(ground.text(name) == "new \(name)") }
+    expect(outcome.renamed, is: renamed.map { "\($0) > \(stem)\($0.dropFirst(base.count))" })
+    for name in renamed { expect(ground.text("\(stem)\(name.dropFirst(base.count))"), is: content(name)) }
+    for name in sent where renamed.isEmpty { expect(ground.text(name), is: "new \(name)") }
     let after = ground.scratch.snapshot("destination/root")
-    for (path, entry) in before.entries { #expect(after.entries[path] == entry) }
+    for (path, entry) in before.entries { expect(after.entries[path], is: entry) }
     func content(_ name: String) -> String { both.contains(name) ? name : "new \(name)" }
   }
 
@@ -130,7 +131,7 @@ import Testing
     for index in 0..<600 { ground.write("source", "file \(index)", "\(index)") }
     ground.write("source", "file 0-wal", "new")
     ground.write("destination", "file 0", "old")
-    #expect(try ground.migrate().renamed == ["file 0 > file 0 (2)", "file 0-wal > file 0 (2)-wal"])
+    expect(try ground.migrate().renamed, is: ["file 0 > file 0 (2)", "file 0-wal > file 0 (2)-wal"])
   }
 
   @Test(arguments: [".git", ".hg", ".svn"], ["source", "destination", "both"])
@@ -145,13 +146,13 @@ import Testing
     // What the other side lacks differs; what only the destination has does not.
     let isEqual = side != "source"
     ground.write("destination", "work/own", "own")
-    #expect(try ground.migrate().renamed == (isEqual ? [] : ["work > work (2)"]))
-    #expect(ground.text("work (2)/sub/b") == (isEqual ? nil : "work/sub/b"))
+    expect(try ground.migrate().renamed, is: (isEqual ? [] : ["work > work (2)"]))
+    expect(ground.text("work (2)/sub/b"), is: (isEqual ? nil : "work/sub/b"))
     ground.write("source", "work/sub/b", "changed")
-    #expect(try ground.migrate().renamed == ["work > \(isEqual ? "work (2)" : "work (3)")"])
+    expect(try ground.migrate().renamed, is: ["work > \(isEqual ? "work (2)" : "work (3)")"])
     let arrived = ground.scratch.snapshot("destination/root/\(isEqual ? "work (2)" : "work (3)")")
-    #expect(arrived.differences(from: ground.scratch.snapshot("source/root/work")) == [])
-    #expect(ground.text("work/sub/b") == "work/sub/b" && ground.text("work/own") == "own")
+    expect(arrived.differences(from: ground.scratch.snapshot("source/root/work")), is: [])
+    expect(ground.text("work/sub/b") == "work/sub/b" && ground.text("work/own") == "own")
   }
 
   @Test(.enabled(if: canMount, "no file system can be mounted here"))
@@ -161,7 +162,7 @@ import Testing
     let place = ground.scratch.path("destination/root/sub")
     try #require(mount("tmpfs", place, "tmpfs", 0, "size=1m") == 0)
     defer { umount2(place, CInt(MNT_DETACH)) }
-    #expect(try ground.migrate().renamed == ["sub > sub (2)"])
-    #expect(ground.scratch.names("destination/root/sub") == [] && ground.text("sub (2)/x") == "x")
+    expect(try ground.migrate().renamed, is: ["sub > sub (2)"])
+    expect(ground.scratch.names("destination/root/sub") == [] && ground.text("sub (2)/x") == "x")
   }
 }

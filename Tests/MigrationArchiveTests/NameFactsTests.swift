@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -39,31 +40,31 @@ import Testing
   ]
 
   @Test func `each combination of facts has one fate, and none is unclear`() {
-    #expect(Self.all.count > 5_000)
+    expect(Self.all.count > 5_000)
     for facts in Self.all {
       let fate = facts.fate
-      #expect(fate != .unclear)
+      expect(fate != .unclear)
       // What the source has is placed, claimed to be here, or named; only what it has no more is none of these.
       let isTold = [Self.namesIt, Self.claimsIt, Self.placesIt].count { $0.contains(fate) } == 1
-      #expect(isTold || facts.earlier?.source == .gone && facts.existing == .merge, "\(facts)")
+      expect(isTold || facts.earlier?.source == .gone && facts.existing == .merge, "\(facts)")
     }
   }
 
   @Test func `no byte that a user made is overwritten, unless the user wants files replaced`() {
     for facts in Self.all where facts.fate == .replaces {
       if facts.existing == .replace {
-        #expect([.equal, .entry].contains(facts.own) && !facts.isOthers, "\(facts)")
+        expect([.equal, .entry].contains(facts.own) && !facts.isOthers, "\(facts)")
       } else {
-        #expect(facts.earlier?.since == .untouched && facts.earlier?.source == .content, "\(facts)")
-        #expect(facts.existing == .merge && facts.kind == .leaf, "\(facts)")
+        expect(facts.earlier?.since == .untouched && facts.earlier?.source == .content, "\(facts)")
+        expect(facts.existing == .merge && facts.kind == .leaf, "\(facts)")
       }
     }
   }
 
   @Test func `only what was not touched here gets metadata that came`() {
     for facts in Self.all where [.follows, .mergesFollowing].contains(facts.fate) {
-      #expect(facts.earlier?.since == .untouched && facts.existing == .merge, "\(facts)")
-      #expect(facts.fate == .follows ? facts.earlier?.source == .metadata : facts.kind == .folder, "\(facts)")
+      expect(facts.earlier?.since == .untouched && facts.existing == .merge, "\(facts)")
+      expect(facts.fate == .follows ? facts.earlier?.source == .metadata : facts.kind == .folder, "\(facts)")
     }
   }
 
@@ -71,25 +72,25 @@ import Testing
     for facts in Self.all {
       switch facts.fate {
       case .known:
-        #expect([.untouched, .touched].contains(facts.earlier?.since), "\(facts)")
-        #expect([.same, .metadata].contains(facts.earlier?.source), "\(facts)")
-      case .present: #expect([.equal, .equalFolder].contains(facts.own), "\(facts)")
-      case .isThere: #expect(facts.own == .itself, "\(facts)")
+        expect([.untouched, .touched].contains(facts.earlier?.since), "\(facts)")
+        expect([.same, .metadata].contains(facts.earlier?.source), "\(facts)")
+      case .present: expect([.equal, .equalFolder].contains(facts.own), "\(facts)")
+      case .isThere: expect(facts.own, is: .itself, "\(facts)")
       default: break
       }
       if [.removed, .displaced].contains(facts.earlier?.since), facts.earlier?.source == .same,
         facts.earlier?.isWantedAgain == false,
         facts.earlier?.hasNew == false, facts.existing == .merge
       {
-        #expect(facts.fate == .removedHere, "\(facts)")
+        expect(facts.fate, is: .removedHere, "\(facts)")
       }
     }
   }
 
   @Test func `other content is placed or named, never taken for known`() {
     for facts in Self.all where facts.earlier?.source == .content || facts.earlier?.source == .kind {
-      #expect(facts.fate != .known, "\(facts)")
-      #expect(facts.fate != .follows, "\(facts)")
+      expect(facts.fate != .known, "\(facts)")
+      expect(facts.fate != .follows, "\(facts)")
     }
   }
 
@@ -99,7 +100,7 @@ import Testing
       stranger.earlier = nil
       var unseen = facts
       unseen.own = nil
-      #expect(unseen.fate == .unclear ? facts.fate == stranger.fate : facts.fate == unseen.fate, "\(facts)")
+      expect(unseen.fate == .unclear ? facts.fate == stranger.fate : facts.fate == unseen.fate, "\(facts)")
     }
   }
 
@@ -114,7 +115,7 @@ import Testing
   ])
   func `the lines of the second run`(_ kind: Facts.Kind, _ source: Facts.Source, _ fates: [Facts.Fate]) {
     let since: [Facts.Since] = [.untouched, .touched, .removed]
-    #expect(since.map { Facts(kind, Earlier(source, $0), own: .other, existing: .merge).fate } == fates)
+    expect(since.map { Facts(kind, Earlier(source, $0), own: .other, existing: .merge).fate }, is: fates)
   }
 
   @Test(arguments: [
@@ -125,18 +126,18 @@ import Testing
     (.itself, [.isThere, .isThere, .isThere, .isThere, .isThere]),
   ])
   func `the lines of a name that is taken`(_ own: Facts.Own, _ fates: [Facts.Fate]) {
-    #expect(Existing.allCases.map { Facts(.leaf, own: own, existing: $0).fate } == fates)
+    expect(Existing.allCases.map { Facts(.leaf, own: own, existing: $0).fate }, is: fates)
     // What another source has brought in this run.
     let others = Facts(.leaf, own: own, existing: .replace, isOthers: true).fate
-    #expect(others == (own == .equal ? .present : own == .entry ? .beside : fates[3]))
+    expect(others, is: (own == .equal ? .present : own == .entry ? .beside : fates[3]))
   }
 
   @Test func `an app is known only if it is the same and untouched, and otherwise comes whole`() {
     for earlier in Self.earlier {
       let fate = Facts(.whole, earlier, own: .folder, existing: .setAside, isRoot: true).fate
-      #expect(fate == (earlier.source == .same && earlier.since == .untouched ? .known : .setsAside))
+      expect(fate, is: (earlier.source == .same && earlier.since == .untouched ? .known : .setsAside))
     }
-    #expect(Facts(.whole, own: .free, existing: .setAside, isRoot: true).fate == .arrives)
-    #expect(Facts(.leaf, own: .entry, existing: .setAside).fate == .beside)
+    expect(Facts(.whole, own: .free, existing: .setAside, isRoot: true).fate, is: .arrives)
+    expect(Facts(.leaf, own: .entry, existing: .setAside).fate, is: .beside)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -61,12 +62,12 @@ import Testing
 
   private func check(_ staging: Staging, _ disk: NarrowDisk) throws {
     try staging.complete(export.result.finish) { _ in }
-    #expect(named(staging) == expected && staging.notStored == 7)
-    #expect(export.result.finish.total.items == staging.held.items + 7)
+    expect(named(staging) == expected && staging.notStored == 7)
+    expect(export.result.finish.total.items, is: staging.held.items + 7)
     var moves = FolderImport(staging, to: disk.disk)
     try moves.run { _ in }
-    #expect(scratch.names("destination/source") == ["fine"])
-    #expect(scratch.read("destination/source/fine/note") == [1, 2, 3])
+    expect(scratch.names("destination/source"), is: ["fine"])
+    expect(scratch.read("destination/source/fine/note"), is: [1, 2, 3])
   }
 
   @Test func `each item is refused for its own reason, and the rest arrives`() throws {
@@ -85,7 +86,7 @@ import Testing
       let again = try Export(
         [scratch.at("source")], held: held, sizes: .init(smallFile: 500, chunk: 1_000, fullFrame: 1_200))
       let sent = Set(try again.entries.compactMap(\.record).map(staging.keys.mark))
-      #expect(sent.isDisjoint(with: staging.report.marks))
+      expect(sent.isDisjoint(with: staging.report.marks))
       try write(again.outlet.frames, to: staging)
       try check(staging, disk)
       try Directory.open(scratch.at("destination")).removeTree(Array("source".utf8))
@@ -98,7 +99,7 @@ import Testing
     let staging = try staging(disk)
     try write(export.outlet.frames, to: staging)
     let tree = "destination/\(String(decoding: disk.name, as: UTF8.self))/tree/source"
-    #expect(scratch.names(tree) == ["fine"])
+    expect(scratch.names(tree), is: ["fine"])
   }
 
   @Test(arguments: [EIO, EROFS, ENOTCONN, ESTALE, EACCES])
@@ -107,13 +108,13 @@ import Testing
     let staging = try staging(disk)
     disk.failure.withLock { $0 = errno }
     let error = #expect(throws: ArchiveError.self) { try write(export.outlet.frames, to: staging) }
-    #expect(error?.code == .storage && staging.refusals(from: 0).isEmpty)
+    expect(error?.code == .storage && staging.refusals(from: 0).isEmpty)
   }
 
   @Test func `without support for refusals at the sender the transfer ends with the reason`() throws {
     let staging = try staging(try disk(), mayRefuse: false)
     let error = #expect(throws: ArchiveError.self) { try write(export.outlet.frames, to: staging) }
-    #expect(error?.code == .storage && error?.cause != nil && staging.notStored == 0)
+    expect(error?.code == .storage && error?.cause != nil && staging.notStored == 0)
   }
 
   @Test func `an item without a journaled refusal is not refused, and another stream's chunk of it is kept`() throws {
@@ -128,10 +129,10 @@ import Testing
       try one.write(Crafted.frame { try $0.chunk("source/f", 1, at: 3_000, pattern(1_000)) })
     }
     disk.journalFailure.withLock { $0 = nil }
-    #expect(error?.code == .storage && staging.refusals(from: 0).isEmpty)
+    expect(error?.code == .storage && staging.refusals(from: 0).isEmpty)
     try other.write(Crafted.frame { try $0.chunk("source/f", 1, at: 1_000, pattern(1_000)) })
     let held = try recovered(disk).report.partials.map(\.ranges.all)
-    #expect(held == [[0..<2_000]])
+    expect(held, is: [[0..<2_000]])
   }
 
   @Test func `a chunk of a file whose refusal could not be journaled is kept`() throws {
@@ -146,10 +147,10 @@ import Testing
       try one.write(Crafted.frame { $0.item(try record("source/c:d", .file(size: 2_000))) })
     }
     disk.journalFailure.withLock { $0 = nil }
-    #expect(staging.notStored == 0)
+    expect(staging.notStored, is: 0)
     try other.write(Crafted.frame { try $0.chunk("source/c:d", 1, at: 0, pattern(1_000)) })
     let refused = named(try recovered(disk))
-    #expect(refused == ["source/c:d: nameNotAllowed"])
+    expect(refused, is: ["source/c:d: nameNotAllowed"])
   }
 
   @Test func `after a restart, the refusal of an item's last state leaves no earlier state of it`() throws {
@@ -168,8 +169,8 @@ import Testing
     try write([Crafted.frame { $0.item(last) }], to: later)
     try later.journal.append([.refused(path: last.path, generation: last.generation, size: 0, .other)])
     let after = try recovered(disk)
-    #expect(after.notStored == 1)
-    #expect(!after.report.marks.contains(testKeys.mark(first)))
+    expect(after.notStored, is: 1)
+    expect(!after.report.marks.contains(testKeys.mark(first)))
   }
 
   @Test func `a file that a failing disk kept, without a claim, is replaced when the disk works again`() throws {
@@ -178,11 +179,11 @@ import Testing
     let frame = try Crafted.frame { $0.file(try record("source/f", .file(size: 100)), pattern(100)) }
     disk.contentFailure.withLock { $0 = EIO }
     let error = #expect(throws: ArchiveError.self) { try write([frame], to: staging) }
-    #expect(error?.code == .storage)
+    expect(error?.code, is: .storage)
     disk.contentFailure.withLock { $0 = nil }
     staging.beginSession(export.offer)
     try write([frame], to: staging)
-    #expect(staging.held.bytes == 100)
+    expect(staging.held.bytes, is: 100)
   }
 
   @Test func `a file whose end a failing disk refused is ended when the disk works again`() throws {
@@ -192,11 +193,11 @@ import Testing
     try write([Crafted.frame { try $0.chunk("source/f", file.generation, at: 0, pattern(100)) }], to: staging)
     disk.contentFailure.withLock { $0 = EIO }
     let error = #expect(throws: ArchiveError.self) { try write([Crafted.frame { $0.item(file) }], to: staging) }
-    #expect(error?.code == .storage)
+    expect(error?.code, is: .storage)
     disk.contentFailure.withLock { $0 = nil }
     staging.beginSession(export.offer)
     try write([Crafted.frame { $0.item(file) }], to: staging)
-    #expect(staging.held.items == 1 && staging.held.bytes == 100)
+    expect(staging.held.items == 1 && staging.held.bytes == 100)
   }
 
   @Test func `items that no longer exist in the source are not counted`() throws {
@@ -210,10 +211,10 @@ import Testing
     try write(again.outlet.frames, to: staging)
     staging.drop(again.result.stale)
     try staging.complete(again.result.finish) { _ in }
-    #expect(staging.notStored == 3 && staging.lastingRefusals.map(\.path) == beneath)
+    expect(staging.notStored == 3 && staging.lastingRefusals.map(\.path) == beneath)
     // A restart does not change that.
     let after = try recovered(disk)
-    #expect(after.notStored == 3 && after.lastingRefusals.map(\.path) == beneath)
+    expect(after.notStored == 3 && after.lastingRefusals.map(\.path) == beneath)
   }
 }
 

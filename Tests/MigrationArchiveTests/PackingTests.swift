@@ -1,3 +1,4 @@
+import Expectations
 import MigrationSystem
 import MigrationWire
 import TestSupport
@@ -11,16 +12,16 @@ import Testing
     held.add(Held(kind: .staged, marks: [2, 4]))
     held.add(Held(kind: .staged, marks: [6, 8]))
     held.add(Held(kind: .present, marks: [1, 9]))
-    #expect([2, 8].allSatisfy { held.take($0) })
-    #expect(![0, 1, 3, 5, 7, 9, Mark.max].contains { held.take($0) })
-    #expect(held.stale == [4, 6])
-    #expect([1, 9].allSatisfy { held.isPresent($0) } && !held.isPresent(2))
+    expect([2, 8].allSatisfy { held.take($0) })
+    expect(![0, 1, 3, 5, 7, 9, Mark.max].contains { held.take($0) })
+    expect(held.stale, is: [4, 6])
+    expect([1, 9].allSatisfy { held.isPresent($0) } && !held.isPresent(2))
   }
 
   @Test func `an empty ledger holds nothing`() throws {
     var held = HeldItems()
     let path = try ArchivePath([0x61])
-    #expect(!held.take(0) && held.stale.isEmpty && !held.isPresent(0) && held.ranges(of: path, 1).all.isEmpty)
+    expect(!held.take(0) && held.stale.isEmpty && !held.isPresent(0) && held.ranges(of: path, 1).all.isEmpty)
   }
 
   @Test func `ranges count only for their own generation`() throws {
@@ -29,8 +30,8 @@ import Testing
     ranges.insert(5..<9)
     let path = try ArchivePath([0x61])
     held.add(Partial(path: path, generation: 7, ranges: ranges))
-    #expect(held.ranges(of: path, 7) == ranges)
-    #expect(held.ranges(of: path, 8) == ByteRanges())
+    expect(held.ranges(of: path, 7), is: ranges)
+    expect(held.ranges(of: path, 8), is: ByteRanges())
   }
 }
 
@@ -46,8 +47,8 @@ import Testing
     let packer = FramePacker(ExportSettings(outlet, held: held))
     let record = ItemRecord(
       path: path, generation: 7, body: .file(size: 100))
-    for _ in 1...4 { #expect(packer.heldRanges(record).gaps(in: 0..<100) == [0..<10, 20..<90]) }
-    #expect(outlet.skipped == Tally(bytes: 80))
+    for _ in 1...4 { expect(packer.heldRanges(record).gaps(in: 0..<100), is: [0..<10, 20..<90]) }
+    expect(outlet.skipped, is: Tally(bytes: 80))
   }
 
   @Test func `a second session sends only the missing items`() throws {
@@ -68,20 +69,20 @@ import Testing
       let again = try Export([scratch.at("source")], held: HeldItems(of: arrival.staging))
       let missing = try entriesOf(frames[lost])
       let (sent, wanted) = (Set(try again.entries.map(\.text)), Set(missing.map(\.text)))
-      #expect(wanted.isSubset(of: sent))
+      expect(wanted.isSubset(of: sent))
       // The ledger does not show whether the record of an incomplete file is held: it is sent
       // again.
-      #expect(sent.subtracting(wanted).isSubset(of: ["source/large", "source/sparse"]))
-      #expect(again.result.finish == all.result.finish)
-      #expect(again.result.stale.isEmpty)
+      expect(sent.subtracting(wanted).isSubset(of: ["source/large", "source/sparse"]))
+      expect(again.result.finish, is: all.result.finish)
+      expect(again.result.stale.isEmpty)
       let total = again.outlet.skipped.bytes + again.outlet.counted.bytes
-      #expect(total == again.summary.total.bytes)
+      expect(total, is: again.summary.total.bytes)
       try arrival.write(again.outlet.frames)
       try arrival.finish(again.result.finish)
-      #expect(scratch.snapshot("destination/source").differences(from: before) == [])
+      expect(scratch.snapshot("destination/source").differences(from: before), is: [])
       try scratch.open("destination").directory.removeTree("source")
     }
-    #expect(frames.count > 5)
+    expect(frames.count > 5)
   }
 
   @Test func `held items that no longer exist are named as stale`() throws {
@@ -94,8 +95,8 @@ import Testing
     scratch.patch("source/changes", [1], at: 3)
     let second = try Export(
       [scratch.at("source/stays"), scratch.at("source/changes")], held: HeldItems(of: arrival.staging))
-    #expect(second.result.stale.count == 2)
-    #expect(try second.entries.map(\.text) == ["changes"])
+    expect(second.result.stale.count, is: 2)
+    expect(try second.entries.map(\.text), is: ["changes"])
     try arrival.clear()
   }
 
@@ -106,9 +107,9 @@ import Testing
     let deep = [UInt8](repeating: 0x64, count: 255)
     try DeepTree.make(in: scratch.open("source"), deep, depth: 60, file: "leaf")
     let export = try Export([scratch.at("source")])
-    for frame in export.outlet.frames { #expect((1...Limits.plainLength).contains(frame.count)) }
+    for frame in export.outlet.frames { expect((1...Limits.plainLength).contains(frame.count)) }
     for entry in try export.entries {
-      if case .chunk(_, _, let data) = entry { #expect(data.count <= Limits.chunk) }
+      if case .chunk(_, _, let data) = entry { expect(data.count <= Limits.chunk) }
     }
   }
 
@@ -116,7 +117,7 @@ import Testing
     let scratch = try Scratch.withFolders()
     for name in 0..<1000 { scratch.write("source/\(name)", [1]) }
     scratch.letSettle()
-    #expect(try Export([scratch.at("source")]).outlet.frames.count == 1)
+    expect(try Export([scratch.at("source")]).outlet.frames.count, is: 1)
   }
 
   @Test func `no two files share a check`() throws {
@@ -126,36 +127,36 @@ import Testing
     for case .item(_, let content?) in try Export([scratch.at("source")]).entries {
       checks.insert(content.check)
     }
-    #expect(checks.count == 50)
+    expect(checks.count, is: 50)
   }
 }
 
 @Suite struct FrameBufferTests {
   @Test func `bytes are stored in the order in which they were committed`() {
     var buffer = FrameBuffer(capacity: 10)
-    #expect(buffer.isEmpty && buffer.bytes.count == 10)
+    expect(buffer.isEmpty && buffer.bytes.count == 10)
     buffer.append([1, 2])
     buffer.withFreeSpace(at: 1, length: 3) { $0.withUnsafeMutableBytes { $0.copyBytes(from: [7, 8, 9]) } }
-    #expect(buffer.count == 2, "lent memory is not counted")
-    #expect(buffer.withFreeSpan(at: 1, length: 3) { $0.withUnsafeBytes { Array($0) } } == [7, 8, 9])
+    expect(buffer.count, is: 2, "lent memory is not counted")
+    expect(buffer.withFreeSpan(at: 1, length: 3) { $0.withUnsafeBytes { Array($0) } }, is: [7, 8, 9])
     buffer.commit([3], followedBy: 3)
-    #expect(Array(buffer.bytes[..<buffer.count]) == [1, 2, 3, 7, 8, 9])
+    expect(Array(buffer.bytes[..<buffer.count]), is: [1, 2, 3, 7, 8, 9])
     buffer.note(items: 2, contentBytes: 3)
     buffer.note(hole: 4)
-    #expect(buffer.items == 2 && buffer.contentBytes == 7 && buffer.holeBytes == 4 && buffer.bytes.count == 10)
+    expect(buffer.items == 2 && buffer.contentBytes == 7 && buffer.holeBytes == 4 && buffer.bytes.count == 10)
     buffer.removeAll()
-    #expect(buffer.isEmpty && buffer.items == 0 && buffer.contentBytes == 0 && buffer.bytes.count == 10)
-    #expect(buffer.holeBytes == 0)
+    expect(buffer.isEmpty && buffer.items == 0 && buffer.contentBytes == 0 && buffer.bytes.count == 10)
+    expect(buffer.holeBytes, is: 0)
   }
 
   @Test func `a full buffer grows as needed`() {
     var buffer = FrameBuffer(capacity: 2)
     buffer.append([1, 2])
     buffer.append([])
-    #expect(buffer.withFreeSpace(at: 0, length: 0) { $0.count } == 0)
-    #expect(buffer.bytes.count == 2)
+    expect(buffer.withFreeSpace(at: 0, length: 0) { $0.count }, is: 0)
+    expect(buffer.bytes.count, is: 2)
     buffer.withFreeSpace(at: 1, length: 2) { $0.withUnsafeMutableBytes { $0.copyBytes(from: [8, 9]) } }
     buffer.commit([7], followedBy: 2)
-    #expect(Array(buffer.bytes[..<buffer.count]) == [1, 2, 7, 8, 9])
+    expect(Array(buffer.bytes[..<buffer.count]), is: [1, 2, 7, 8, 9])
   }
 }

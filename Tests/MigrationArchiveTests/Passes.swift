@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -63,7 +64,7 @@ struct Passes {
     arrival.staging.arrivals = try arrived(from: source, removals, dying: death)
     try arrival.staging.take(only: permit)
     let present = try arrival.importer.present(try Export(root).offer, for: arrival.staging, after: arrival.judgement)
-    #expect(zip(present.present, present.present.dropFirst()).allSatisfy { $0 < $1 })
+    expect(zip(present.present, present.present.dropFirst()).allSatisfy { $0 < $1 })
     var held = HeldItems()
     held.add(Held(kind: .present, marks: present.present))
     held.add(Held(kind: .removed, marks: present.removed))

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import Testing
@@ -82,24 +83,24 @@ import Testing
     _ index: Int, _ isDirectory: Bool
   ) {
     let (steps, ground, harms) = run(Self.grounds[index], isDirectory: isDirectory, strangerAt: .max)
-    #expect(steps.last == .ended(.placed) && !harms)
-    #expect(ground.name == .placed && !ground.isStaged)
+    expect(steps.last == .ended(.placed) && !harms)
+    expect(ground.name == .placed && !ground.isStaged)
     // The journal record comes before every entry that a crash could leave.
     let first = steps.firstIndex { [.link, .claim].contains($0) }
-    #expect(first == nil || steps.firstIndex(of: .announce)! < first!)
+    expect(first == nil || steps.firstIndex(of: .announce)! < first!)
   }
 
   @Test(arguments: 0..<grounds.count, [false, true])
   func `another program's entry is kept at any step, and nothing is lost`(_ index: Int, _ isDirectory: Bool) {
     for strangerAt in 0..<10 {
       let (steps, ground, harms) = run(Self.grounds[index], isDirectory: isDirectory, strangerAt: strangerAt)
-      #expect(!harms, "before step \(strangerAt) of \(steps)")
+      expect(!harms, "before step \(strangerAt) of \(steps)")
       switch ground.name {
-      case .placed?: #expect(steps.last == .ended(.placed) && !ground.isStaged)
+      case .placed?: expect(steps.last == .ended(.placed) && !ground.isStaged)
       case .stranger?:
-        #expect(steps.last == .ended(.taken) && ground.isStaged)
+        expect(steps.last == .ended(.taken) && ground.isStaged)
         // If the entry is another program's after the journal record, the record is withdrawn.
-        #expect(!steps.contains(.announce) || steps.contains(.withdraw), "\(steps)")
+        expect(!steps.contains(.announce) || steps.contains(.withdraw), "\(steps)")
       case .claim?, nil: Issue.record("\(steps)")
       }
     }
@@ -110,16 +111,16 @@ import Testing
     let broken = SystemError(errno: EIO, operation: "try")
     for _ in 0..<1 { placing.take(.done) }
     placing.take(.failed(SystemError(errno: EPERM, operation: "link")))
-    #expect(placing.step == .claim)
+    expect(placing.step, is: .claim)
     placing.take(.done)
     placing.take(.failed(broken))
-    #expect(placing.step == .giveUp(broken))
+    expect(placing.step, is: .giveUp(broken))
     placing.take(.done)
-    #expect(placing.step == .ended(.failed(broken)))
+    expect(placing.step, is: .ended(.failed(broken)))
     for step in [Placing(isDirectory: true, asksKernel: true), Placing(isDirectory: true, asksKernel: false)] {
       var placing = step
       placing.take(.failed(broken))
-      #expect(placing.step == .ended(.failed(broken)))
+      expect(placing.step, is: .ended(.failed(broken)))
     }
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Testing
 
 @testable import MigrationArchive
@@ -16,14 +17,14 @@ import Testing
 
   @Test func `files that are in memory are not requested`() {
     var ahead = ReadAhead()
-    #expect(reads(0..<10_000, of: 10_000, seconds: 10e-6, &ahead).isEmpty)
+    expect(reads(0..<10_000, of: 10_000, seconds: 10e-6, &ahead).isEmpty)
   }
 
   @Test func `a slow read now and then does not mean a slow disk`() {
     var ahead = ReadAhead()
     for start in stride(from: 0, to: 1_000, by: 8) {
-      #expect(reads(start..<start + 7, of: 1_000, seconds: 1e-3, &ahead).isEmpty)
-      #expect(reads(start + 7..<start + 8, of: 1_000, seconds: 10e-6, &ahead).isEmpty)
+      expect(reads(start..<start + 7, of: 1_000, seconds: 1e-3, &ahead).isEmpty)
+      expect(reads(start + 7..<start + 8, of: 1_000, seconds: 10e-6, &ahead).isEmpty)
     }
   }
 
@@ -31,31 +32,31 @@ import Testing
     var ahead = ReadAhead()
     var next = 8
     for (index, wanted) in reads(0..<3_000, of: 3_000, seconds: 1e-3, &ahead) {
-      #expect(wanted.lowerBound == next && wanted.lowerBound > index && wanted.upperBound <= index + 129)
+      expect(wanted.lowerBound == next && wanted.lowerBound > index && wanted.upperBound <= index + 129)
       next = wanted.upperBound
     }
-    #expect(next == 3_000)
+    expect(next, is: 3_000)
   }
 
   @Test func `once the disk is fast again the requests soon stop`() {
     var ahead = ReadAhead()
     _ = reads(0..<100, of: 20_000, seconds: 1e-3, &ahead)
     let later = reads(100..<20_000, of: 20_000, seconds: 10e-6, &ahead)
-    #expect(!later.isEmpty)
-    #expect(later.allSatisfy { $0.0 < 5_000 })
+    expect(!later.isEmpty)
+    expect(later.allSatisfy { $0.0 < 5_000 })
   }
 
   @Test func `if opening a file waits too, no more files are requested`() {
     var ahead = ReadAhead()
-    #expect(!reads(0..<100, of: 20_000, seconds: 4e-3, &ahead).isEmpty)
+    expect(!reads(0..<100, of: 20_000, seconds: 4e-3, &ahead).isEmpty)
     ahead.asked(for: 128, seconds: 0.01)
-    #expect(!reads(100..<1_000, of: 20_000, seconds: 4e-3, &ahead).isEmpty)
+    expect(!reads(100..<1_000, of: 20_000, seconds: 4e-3, &ahead).isEmpty)
     ahead.asked(for: 128, seconds: 0.25)
-    #expect(reads(1_000..<20_000, of: 20_000, seconds: 4e-3, &ahead).isEmpty)
+    expect(reads(1_000..<20_000, of: 20_000, seconds: 4e-3, &ahead).isEmpty)
   }
 
   @Test func `a large file that takes long does not mean a slow disk`() {
     var ahead = ReadAhead()
-    for index in 0..<100 { #expect(ahead.read(index, of: 1_000, bytes: 262_144, seconds: 150e-6).isEmpty) }
+    for index in 0..<100 { expect(ahead.read(index, of: 1_000, bytes: 262_144, seconds: 150e-6).isEmpty) }
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -31,8 +32,8 @@ import Testing
     for folder in 0..<12 {
       scratch.makeDirectory("source/\(folder)")
       for file in 0..<40 { scratch.write("source/\(folder)/\(file)", pattern(file * 97, seed: UInt64(folder))) }
-      #expect(link("\(scratch.path)/source/\(folder)/7", "\(scratch.path)/source/\(folder)/again") == 0)
-      #expect(link("\(scratch.path)/source/0/8", "\(scratch.path)/source/\(folder)/everywhere") == 0)
+      expect(link("\(scratch.path)/source/\(folder)/7", "\(scratch.path)/source/\(folder)/again"), is: 0)
+      expect(link("\(scratch.path)/source/0/8", "\(scratch.path)/source/\(folder)/everywhere"), is: 0)
       scratch.makeLink("source/\(folder)/symbolic", to: "7")
     }
     for large in 0..<3 { scratch.write("source/large \(large)", pattern(5_000_000 + large, seed: UInt64(large))) }
@@ -45,12 +46,12 @@ import Testing
     let summary = try source.prepare(until: StopSignal())
     let outlet = Outlet()
     let result = try read(source, outlet, by: threads)
-    #expect(result.finish.total == summary.total && result.finish.unsent == 0 && outlet.unsent.isEmpty)
-    #expect(outlet.counted.bytes == summary.total.bytes && outlet.counted.items == summary.total.items)
+    expect(result.finish.total == summary.total && result.finish.unsent == 0 && outlet.unsent.isEmpty)
+    expect(outlet.counted.bytes == summary.total.bytes && outlet.counted.items == summary.total.items)
     let arrival = try Arrival(scratch, offer(summary))
     try arrival.write(outlet.frames)
-    #expect(try arrival.finish(result.finish) == [])
-    #expect(scratch.snapshot("destination/source").differences(from: before) == [])
+    expect(try arrival.finish(result.finish), is: [])
+    expect(scratch.snapshot("destination/source").differences(from: before), is: [])
   }
 
   @Test func `large files that change while several threads read them arrive in one state or are named`() throws {
@@ -68,11 +69,11 @@ import Testing
     let arrival = try Arrival(scratch, offer(summary))
     try arrival.write(outlet.frames)
     try arrival.finish(result.finish)
-    #expect(result.finish.total.items + result.finish.unsent == 5)
+    expect(result.finish.total.items + result.finish.unsent, is: 5)
     for large in 0..<4 where scratch.exists("destination/source/\(large)") {
       let content = scratch.read("destination/source/\(large)")
       let isReplaced = content.count == 6_000_000 && content.allSatisfy { $0 == content[0] }
-      #expect(isReplaced || content == pattern(6_000_000, seed: 1), "\(large) arrived in one state")
+      expect(isReplaced || content == pattern(6_000_000, seed: 1), "\(large) arrived in one state")
     }
   }
 
@@ -114,10 +115,10 @@ import Testing
     _ = export.add(SourceBatch(roots: [place], tree: try SourceWalk.walk([root])))
     // The first frame shows that the disk is slow.
     var first = FrameBuffer(capacity: 300_000)
-    #expect(export.fill(&first, written: 0) == .full)
+    expect(export.fill(&first, written: 0), is: .full)
     let readers = try (0..<4).map { number in try RunningThread("reader \(number)") { outlet.read(export) } }
     for reader in readers { try reader.value() }
-    #expect(place.reads.most == 1)
+    expect(place.reads.most, is: 1)
   }
 }
 

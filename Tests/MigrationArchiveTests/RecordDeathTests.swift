@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -55,7 +56,7 @@ import Testing
       for side in ["source", "destination"] { write(name, "equal", to: side) }
     }
     write("f/own", "own", to: "destination")
-    #expect(link(scratch.path("source/root/f/deep"), scratch.path("source/root/other name")) == 0)
+    expect(link(scratch.path("source/root/f/deep"), scratch.path("source/root/other name")), is: 0)
     try pass()
 
     for name in ["again", "newer", "work/a"] { write(name, "second", time: 1_600_000_000) }
@@ -81,20 +82,21 @@ import Testing
   @Test(arguments: [0, 1])
   func `a receiver that dies at any byte of its records completes them, and later changes follow`(_ dying: Int) throws {
     let whole = try course()
-    #expect(
-      whole.sent[2] == [
+    expect(
+      whole.sent[2],
+      is: [
         "again", "f/deep", "f/new", "f/same", "mine/.git/refs", "mine/a", "mode", "other name", "work/.git/refs",
         "work/a",
       ])
-    #expect(whole.refused == [[], ["newer"], []] && whole.following[1] == ["mode"])
-    #expect(whole.outcome["root/again"] == "other." && whole.outcome["root/f/same"] == "other")
-    #expect(whole.outcome["root/mine/a"] == "equal" && whole.outcome["root/mine (2)/a"] == "newer")
+    expect(whole.refused == [[], ["newer"], []] && whole.following[1] == ["mode"])
+    expect(whole.outcome["root/again"] == "other." && whole.outcome["root/f/same"] == "other")
+    expect(whole.outcome["root/mine/a"] == "equal" && whole.outcome["root/mine (2)/a"] == "newer")
     let length = whole.ends[dying] - (dying == 0 ? 0 : whole.ends[dying - 1])
-    #expect(length > 500)
+    expect(length > 500)
     for at in stride(from: 0, through: length, by: 100 * Rounds.step) + [length] {
       var found = try course(.recording(bytes: at), in: dying)
       found.ends = whole.ends
-      #expect(found == whole, "died at \(at)")
+      expect(found, is: whole, "died at \(at)")
       guard found == whole else { break }
     }
   }

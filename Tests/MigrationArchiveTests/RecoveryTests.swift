@@ -1,3 +1,4 @@
+import Expectations
 import MigrationSystem
 import MigrationWire
 import TestSupport
@@ -80,7 +81,7 @@ private final class Interruption {
     }
     _ = try importer.importItems(of: recovered) { _ in }
     try importer.area.clear(Self.transfer, testKeys)
-    #expect(scratch.snapshot("destination/source").differences(from: wanted) == [])
+    expect(scratch.snapshot("destination/source").differences(from: wanted), is: [])
     return outcome
   }
 
@@ -127,11 +128,11 @@ private final class Interruption {
       let outcome = try interruption.outcome { $0.removeLast($0.count - length) }
       if case .resumed(let tally) = outcome { held.append(tally.bytes) }
       // Without its first record the journal is not trusted.
-      #expect((outcome == .refused) == (length < 52), "\(length)")
+      expect((outcome == .refused), is: (length < 52), "\(length)")
     }
     // The longer the journal, the more is held.
-    #expect(held == held.sorted())
-    #expect(held.last.map { $0 > 0 } == true)
+    expect(held, is: held.sorted())
+    expect(held.last.map { $0 > 0 }, is: true)
   }
 
   @Test(arguments: states) func `a journal with any byte flipped never leads to a wrong tree`(
@@ -147,12 +148,12 @@ private final class Interruption {
       if try interruption.outcome(spoiling: { $0[position] ^= mask }) == .refused { refused += 1 }
     }
     // Records before a sync mark were durable: a power loss cannot have changed them.
-    #expect(refused > 200 / Rounds.step && refused < positions.count)
+    expect(refused > 200 / Rounds.step && refused < positions.count)
   }
 
   @Test func `the tags decide about data without a sync mark`() throws {
     let interruption = try Interruption(stagedFrames: 7, syncedAfter: 0)
-    #expect(interruption.frames > 7)
+    expect(interruption.frames > 7)
     let scratch = interruption.scratch
     _ = try interruption.stage()
     let whole = try interruption.resume()
@@ -161,7 +162,7 @@ private final class Interruption {
       let tree = try interruption.stage().tree
       if scratch.exists("\(tree)/\(name)") {
         scratch.patch("\(tree)/\(name)", [0xEE], at: 100)
-        #expect(try interruption.resume() != whole)
+        expect(try interruption.resume() != whole)
       }
       try interruption.clear()
     }
@@ -174,7 +175,7 @@ private final class Interruption {
       JournalRecord.opened(77).write(to: &writer, position: 0, key: testKeys.journalKey)
       journal.replaceSubrange(..<writer.bytes.count, with: writer.bytes)
     }
-    #expect(outcome == .refused)
+    expect(outcome, is: .refused)
   }
 
   @Test func `the receiver removes unclaimed items, and requests missing items again`() throws {
@@ -199,8 +200,8 @@ private final class Interruption {
     let before = scratch.snapshot("outside")
     // Where it does not fail, everything arrives.
     let outcome = try? interruption.resume()
-    #expect(outcome != nil || !scratch.exists("destination/source"))
-    #expect(scratch.snapshot("outside").differences(from: before) == [])
+    expect(outcome != nil || !scratch.exists("destination/source"))
+    expect(scratch.snapshot("outside").differences(from: before), is: [])
   }
 
   @Test(arguments: [["tree"], ["journal"], ["tree", "journal"]])
@@ -210,7 +211,7 @@ private final class Interruption {
     let interruption = try Interruption(stagedFrames: 0, syncedAfter: 0)
     _ = try interruption.stage()
     for part in missing { try interruption.lose(part) }
-    #expect(try interruption.resume() == .resumed(Tally()))
+    expect(try interruption.resume(), is: .resumed(Tally()))
   }
 
   /// Records that were not synced may outlive their items.
@@ -218,7 +219,7 @@ private final class Interruption {
     let interruption = try Interruption(stagedFrames: 5, syncedAfter: 0)
     _ = try interruption.stage()
     try interruption.lose("tree")
-    #expect(try interruption.resume() == .resumed(Tally()))
+    expect(try interruption.resume(), is: .resumed(Tally()))
   }
 
   @Test(arguments: states) func `a staging directory without its synced tree is refused`(
@@ -227,7 +228,7 @@ private final class Interruption {
     let interruption = try Interruption(stagedFrames: frames, syncedAfter: synced)
     _ = try interruption.stage()
     try interruption.lose("tree")
-    #expect(try interruption.resume() == .refused)
+    expect(try interruption.resume(), is: .refused)
   }
 
   @Test func `items that an importer moved or changed before it died are sent again, and no others`() throws {
@@ -242,7 +243,7 @@ private final class Interruption {
     scratch.write("\(tree)/source/new", pattern(10))
     // The remaining data: two directories, the empty file, and three of the five ranges of the file
     // in which one byte changed.
-    #expect(try interruption.resume() == .resumed(Tally(items: 3, bytes: 2_500 - 600)))
+    expect(try interruption.resume(), is: .resumed(Tally(items: 3, bytes: 2_500 - 600)))
   }
 
   @Test func `a file with only some valid parts keeps these, and gets the rest by its record`() throws {
@@ -255,7 +256,7 @@ private final class Interruption {
     scratch.setMode(file, 0o444)
     _ = try interruption.resume()
     let arrived = try ExtendedMetadata(of: Descriptor.open(scratch.at("destination/source/d/chunked")))
-    #expect(arrived == ExtendedMetadata())
+    expect(arrived, is: ExtendedMetadata())
   }
 
   @Test func `without an importer's mark durable data is not read again`() throws {
@@ -289,14 +290,14 @@ private final class Interruption {
     let importer = try FolderImporter(scratch)
     let recovered = try #require(
       try importer.recover(export.offer, transfer: 0xABC, keys: testKeys))
-    #expect(recovered.stage == .concluded(export.result.finish.total))
+    expect(recovered.stage, is: .concluded(export.result.finish.total))
     _ = try importer.importItems(of: recovered) { _ in }
     // Once more, as after a crash before the tombstone.
     let again = try #require(try importer.recover(export.offer, transfer: 0xABC, keys: testKeys))
-    #expect(again.stage == .imported(export.result.finish.total))
+    expect(again.stage, is: .imported(export.result.finish.total))
     _ = try importer.importItems(of: again) { _ in }
     try importer.area.clear(0xABC, testKeys)
-    #expect(scratch.snapshot("destination").differences(from: before) == [])
+    expect(scratch.snapshot("destination").differences(from: before), is: [])
   }
 
   @Test func `the conclusion of an earlier process is durable before an import continues`() throws {
@@ -314,7 +315,7 @@ private final class Interruption {
     for _ in 0..<2 {
       let staging = try Staging.recover(
         from: disk, for: export.offer, transfer: 0xABC, keys: testKeys)
-      #expect(staging.stage == .concluded(export.result.finish.total))
+      expect(staging.stage, is: .concluded(export.result.finish.total))
       try disk.losePower()
     }
   }

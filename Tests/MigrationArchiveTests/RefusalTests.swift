@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -20,7 +21,7 @@ import Testing
   }
 
   /// Writes the frames. All frames except the last must succeed; checks the result of the last.
-  private func expect(
+  private func expectRefusal(
     _ expected: String, _ frames: [[UInt8]], finishing records: [ItemRecord]? = nil,
     sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
@@ -34,17 +35,17 @@ import Testing
         try writer.write(last)
       }
     }
-    #expect(got == expected, sourceLocation: sourceLocation)
+    expect(got, is: expected, sourceLocation: sourceLocation)
     try expectUntouched(sourceLocation: sourceLocation)
   }
 
   private func expectUntouched(sourceLocation: SourceLocation = #_sourceLocation) throws {
-    #expect(scratch.snapshot("outside").differences(from: outside) == [], sourceLocation: sourceLocation)
-    #expect(
-      scratch.names("destination") == [String(decoding: arrival.staging.disk.name, as: UTF8.self)],
+    expect(scratch.snapshot("outside").differences(from: outside), is: [], sourceLocation: sourceLocation)
+    expect(
+      scratch.names("destination"), is: [String(decoding: arrival.staging.disk.name, as: UTF8.self)],
       sourceLocation: sourceLocation)
     try arrival.clear()
-    #expect(scratch.names("destination") == [], sourceLocation: sourceLocation)
+    expect(scratch.names("destination"), is: [], sourceLocation: sourceLocation)
   }
 
   private func one(_ build: (inout Crafted) throws -> Void) throws -> [[UInt8]] { [try Crafted.frame(build)] }
@@ -58,9 +59,9 @@ import Testing
     ]
     for var frame in frames {
       frame[frame.count - 1] ^= 1
-      #expect(failure { try arrival.writer().write(frame) } == violation(.check))
+      expect(failure { try arrival.writer().write(frame) }, is: violation(.check))
     }
-    #expect(scratch.names(arrival.tree) == [])
+    expect(scratch.names(arrival.tree), is: [])
     try expectUntouched()
   }
 
@@ -73,10 +74,10 @@ import Testing
         var flipped = frame
         flipped[bit / 8] ^= 1 << (bit % 8)
         let result = failure { try arrival.writer().write(flipped) }
-        #expect(result?.hasPrefix("violation") == true, "bit \(bit)")
+        expect(result?.hasPrefix("violation"), is: true, "bit \(bit)")
       }
     }
-    #expect(scratch.names(arrival.tree) == [])
+    expect(scratch.names(arrival.tree), is: [])
     try expectUntouched()
   }
 
@@ -85,7 +86,7 @@ import Testing
     _ path: String, _ generation: Generation, _ offset: UInt64, _ length: UInt64
   ) throws {
     let other = try place(path, generation, offset, length)
-    try expect(
+    try expectRefusal(
       violation(.check), one { try $0.chunk("root/f", 1, at: 0, [1, 2, 3, 4], checkedFor: other) })
   }
 
@@ -100,46 +101,48 @@ import Testing
     }
     let words = (told ?? "").split { $0 == " " || $0 == "," }.map(String.init)
     try #require(words.count == 12, "\(told ?? "nothing")")
-    #expect(words[7...10] == ["at", "offset", "7", "of"] && words[11].contains("root/f"))
-    #expect(words[0].count == 16 && words[3].count == 16 && words[0] != words[3])
+    expect(words[7...10] == ["at", "offset", "7", "of"] && words[11].contains("root/f"))
+    expect(words[0].count == 16 && words[3].count == 16 && words[0] != words[3])
   }
 
   @Test func `a hole's check is not valid for a chunk`() throws {
     let other = try place("root/f", 1, 0, 4, isHole: true)
-    try expect(violation(.check), one { try $0.chunk("root/f", 1, at: 0, [0, 0, 0, 0], checkedFor: other) })
+    try expectRefusal(violation(.check), one { try $0.chunk("root/f", 1, at: 0, [0, 0, 0, 0], checkedFor: other) })
   }
 
   // MARK: Contradictions
 
   @Test func `data behind the end of its file is refused`() throws {
     let item = try record("root/f", .file(size: 4))
-    try expect(violation(.conflict), try one { $0.item(item) } + one { try $0.chunk("root/f", 1, at: 3, [1, 2]) })
+    try expectRefusal(
+      violation(.conflict), try one { $0.item(item) } + one { try $0.chunk("root/f", 1, at: 3, [1, 2]) })
   }
 
   @Test func `a record smaller than the received data is refused`() throws {
     let item = try record("root/f", .file(size: 4))
-    try expect(violation(.conflict), try one { try $0.chunk("root/f", 1, at: 3, [1, 2]) } + one { $0.item(item) })
+    try expectRefusal(
+      violation(.conflict), try one { try $0.chunk("root/f", 1, at: 3, [1, 2]) } + one { $0.item(item) })
   }
 
   @Test func `a hole behind the end of its file is refused`() throws {
     let item = try record("root/f", .file(size: 4))
-    try expect(violation(.conflict), try one { $0.item(item) } + one { try $0.hole("root/f", 1, at: 0, 5) })
+    try expectRefusal(violation(.conflict), try one { $0.item(item) } + one { try $0.hole("root/f", 1, at: 0, 5) })
   }
 
   @Test func `a range that is partly held is refused`() throws {
-    try expect(
+    try expectRefusal(
       violation(.conflict),
       try one { try $0.chunk("root/f", 1, at: 0, [1, 2, 3]) } + one { try $0.chunk("root/f", 1, at: 2, [3, 4]) })
   }
 
   @Test func `a second, different record is refused`() throws {
     let items = [try record("root/f", .file(size: 4)), try record("root/f", .file(size: 5))]
-    try expect(violation(.conflict), try one { $0.item(items[0]) } + one { $0.item(items[1]) })
+    try expectRefusal(violation(.conflict), try one { $0.item(items[0]) } + one { $0.item(items[1]) })
   }
 
   @Test func `a second, different record of a directory is refused`() throws {
     let items = [try record("root/d", .directory, mode: 0o700), try record("root/d", .directory, mode: 0o777)]
-    try expect(violation(.conflict), try one { $0.item(items[0]) } + one { $0.item(items[1]) })
+    try expectRefusal(violation(.conflict), try one { $0.item(items[0]) } + one { $0.item(items[1]) })
   }
 
   @Test(arguments: [0, 1, 2, 3, 4])
@@ -154,28 +157,29 @@ import Testing
       default: frame.item(try record("root/f", .file(size: 5), generation: 2))
       }
     }
-    try expect(violation(.conflict), [first, second])
+    try expectRefusal(violation(.conflict), [first, second])
   }
 
   @Test func `an item inside a file is refused`() throws {
     let file = try record("root/f", .file(size: 0))
-    try expect(violation(.conflict), try one { $0.item(file) } + one { try $0.chunk("root/f/x", 1, at: 0, [1]) })
+    try expectRefusal(violation(.conflict), try one { $0.item(file) } + one { try $0.chunk("root/f/x", 1, at: 0, [1]) })
   }
 
   @Test func `an item inside an incomplete file is refused`() throws {
-    try expect(
+    try expectRefusal(
       violation(.conflict),
       try one { try $0.chunk("root/f", 1, at: 0, [1]) } + one { $0.item(try record("root/f/x", .directory)) })
   }
 
   @Test func `a file in the place of a directory is refused`() throws {
     let items = [try record("root/d", .directory), try record("root/d", .file(size: 0), generation: 2)]
-    try expect(violation(.conflict), try one { $0.item(items[0]) } + one { $0.item(items[1]) })
+    try expectRefusal(violation(.conflict), try one { $0.item(items[0]) } + one { $0.item(items[1]) })
   }
 
   @Test func `a file in the place of a directory without a record is refused`() throws {
     let file = try record("root/d", .file(size: 0))
-    try expect(violation(.conflict), try one { $0.item(try record("root/d/x", .directory)) } + one { $0.item(file) })
+    try expectRefusal(
+      violation(.conflict), try one { $0.item(try record("root/d/x", .directory)) } + one { $0.item(file) })
   }
 
   // MARK: Paths outside
@@ -190,9 +194,9 @@ import Testing
       try Crafted.frame { $0.item(try hardLink(path, to: "root/x")) },
       try Crafted.frame { $0.item(try link(path, to: "x")) },
     ] {
-      #expect(failure { try arrival.writer().write(frame) } == violation(.announcement))
+      expect(failure { try arrival.writer().write(frame) }, is: violation(.announcement))
     }
-    #expect(scratch.names(arrival.tree) == [])
+    expect(scratch.names(arrival.tree), is: [])
     try expectUntouched()
   }
 
@@ -207,8 +211,8 @@ import Testing
     frame[1] = UInt8(bytes.count >> 8)
     frame[2] = UInt8(bytes.count & 0xFF)
     let result = failure { try arrival.writer().write(frame) }
-    #expect(result?.hasPrefix("violation") == true)
-    #expect(scratch.names(arrival.tree) == [])
+    expect(result?.hasPrefix("violation"), is: true)
+    expect(scratch.names(arrival.tree), is: [])
     try expectUntouched()
   }
 
@@ -226,20 +230,20 @@ import Testing
       try Crafted.frame { $0.item(try record("root/out", .file(size: 9), generation: 2)) },
     ]
     // The first failure ends a session, so each frame has a staging directory of its own.
-    #expect(failure { try writer.write(frames[attempt]) } == violation(.conflict))
+    expect(failure { try writer.write(frames[attempt]) }, is: violation(.conflict))
     try expectUntouched()
   }
 
   @Test func `a link as the root is no way out either`() throws {
     let target = "\(scratch.path)/outside"
     let root = try link("root", to: target)
-    try expect(
+    try expectRefusal(
       violation(.conflict), try one { $0.item(root) } + one { $0.file(try record("root/secret", .file(size: 1)), [1]) })
   }
 
   @Test func `a hard link through a link is refused`() throws {
     let records = [try link("root/out", to: "\(scratch.path)/outside"), try hardLink("root/h", to: "root/out/secret")]
-    try expect(violation(.conflict), one { for item in records { $0.item(item) } }, finishing: records)
+    try expectRefusal(violation(.conflict), one { for item in records { $0.item(item) } }, finishing: records)
   }
 
   @Test func `a hard link that would be made through a link is refused`() throws {
@@ -247,7 +251,7 @@ import Testing
       try link("root/out", to: "\(scratch.path)/outside"), try record("root/f", .file(size: 0)),
       try hardLink("root/out/planted", to: "root/f"),
     ]
-    try expect(violation(.conflict), one { for item in records { $0.item(item) } }, finishing: records)
+    try expectRefusal(violation(.conflict), one { for item in records { $0.item(item) } }, finishing: records)
   }
 
   @Test(arguments: ["root/unknown", "root/d", "root/s", "elsewhere/x", "other/x", "root/f/x"])
@@ -257,7 +261,7 @@ import Testing
       try hardLink("root/h", to: target),
     ]
     let expected = target.hasPrefix("elsewhere") ? violation(.announcement) : violation(.conflict)
-    try expect(expected, one { for item in records { $0.item(item) } }, finishing: records)
+    try expectRefusal(expected, one { for item in records { $0.item(item) } }, finishing: records)
   }
 
   @Test(arguments: [false, true])
@@ -265,7 +269,7 @@ import Testing
     let file = try record("root/f", .file(size: 0))
     let links = [try hardLink("root/h", to: "root/f"), try hardLink("root/i", to: "root/h")]
     let records = [file] + (isReversed ? links.reversed() : links)
-    try expect(violation(.conflict), one { for item in records { $0.item(item) } }, finishing: records)
+    try expectRefusal(violation(.conflict), one { for item in records { $0.item(item) } }, finishing: records)
   }
 
   @Test func `a hard link in the place of a file is refused`() throws {
@@ -273,7 +277,7 @@ import Testing
       try record("root/f", .file(size: 0)), try record("root/h", .file(size: 0)),
       try hardLink("root/h", to: "root/f", generation: 2),
     ]
-    try expect(violation(.conflict), one { for item in records { $0.item(item) } })
+    try expectRefusal(violation(.conflict), one { for item in records { $0.item(item) } })
   }
 
   // MARK: Links that another process planted in staging
@@ -287,7 +291,7 @@ import Testing
       try Crafted.frame { try $0.chunk("root/d/secret", 1, at: 0, [1]) },
       try Crafted.frame { $0.item(try record("root/d/e", .directory)) },
     ] {
-      #expect(failure { try writer.write(frame) } == "collision")
+      expect(failure { try writer.write(frame) }, is: "collision")
     }
     try expectUntouched()
   }
@@ -302,7 +306,7 @@ import Testing
       try Crafted.frame { $0.item(try record("root/f", .file(size: 0), generation: 3)) },
       try Crafted.frame { $0.item(try record("root/f", .directory, generation: 3)) },
     ]
-    #expect(failure { try arrival.writer().write(frames[attempt]) } == "collision")
+    expect(failure { try arrival.writer().write(frames[attempt]) }, is: "collision")
     try expectUntouched()
   }
 
@@ -314,8 +318,8 @@ import Testing
     scratch.setMode("outside/e", 0o700)
     let before = scratch.snapshot("outside")
     scratch.makeLink("\(arrival.tree)/root/d", to: "\(scratch.path)/outside")
-    #expect(failure { try arrival.staging.complete(finish([directory])) { _ in } } == "storage")
-    #expect(scratch.snapshot("outside").differences(from: before) == [])
+    expect(failure { try arrival.staging.complete(finish([directory])) { _ in } }, is: "storage")
+    expect(scratch.snapshot("outside").differences(from: before), is: [])
   }
 
   @Test func `replacing a leaf directory by a link does not change the permissions of the link's target`() throws {
@@ -324,8 +328,8 @@ import Testing
     scratch.move("\(arrival.tree)/root/d", to: "\(arrival.tree)/root/moved")
     scratch.makeLink("\(arrival.tree)/root/d", to: "\(scratch.path)/outside")
     let mode = TreeSnapshot.of(scratch.path, deep: false)["outside"]
-    #expect(failure { try arrival.staging.complete(finish([directory])) { _ in } } == "storage")
-    #expect(TreeSnapshot.of(scratch.path, deep: false)["outside"] == mode)
+    expect(failure { try arrival.staging.complete(finish([directory])) { _ in } }, is: "storage")
+    expect(TreeSnapshot.of(scratch.path, deep: false)["outside"], is: mode)
   }
 
   // MARK: More than announced
@@ -335,7 +339,7 @@ import Testing
     let bound = try #require(Int(exactly: offer(items: 4).bound.items))
     for number in 0..<bound { try writer.write(try Crafted.frame { $0.item(try link("root/\(number)", to: "x")) }) }
     let frame = try Crafted.frame { $0.item(try link("root/last", to: "x")) }
-    #expect(failure { try writer.write(frame) } == violation(.announcement))
+    expect(failure { try writer.write(frame) }, is: violation(.announcement))
     try expectUntouched()
   }
 
@@ -343,15 +347,15 @@ import Testing
     let bound = offer(bytes: 1000).bound.bytes
     let writer = arrival.writer()
     try writer.write(try Crafted.frame { try $0.hole("root/f", 1, at: 0, bound - 1) })
-    #expect(
-      failure { try writer.write(try Crafted.frame { try $0.chunk("root/g", 1, at: 0, [1, 2]) }) }
-        == violation(.announcement))
-    #expect(
-      failure { try writer.write(try Crafted.frame { $0.file(try record("root/g", .file(size: 2)), [1, 2]) }) }
-        == violation(.announcement))
-    #expect(
-      failure { try writer.write(try Crafted.frame { try $0.hole("root/h", 1, at: 0, Limits.fileSize) }) }
-        == violation(.announcement))
+    expect(
+      failure { try writer.write(try Crafted.frame { try $0.chunk("root/g", 1, at: 0, [1, 2]) }) },
+      is: violation(.announcement))
+    expect(
+      failure { try writer.write(try Crafted.frame { $0.file(try record("root/g", .file(size: 2)), [1, 2]) }) },
+      is: violation(.announcement))
+    expect(
+      failure { try writer.write(try Crafted.frame { try $0.hole("root/h", 1, at: 0, Limits.fileSize) }) },
+      is: violation(.announcement))
     try expectUntouched()
   }
 
@@ -360,8 +364,9 @@ import Testing
     for number in 0..<Limits.incompleteFiles {
       try writer.write(try Crafted.frame { try $0.chunk("root/\(number)", 1, at: 0, [1]) })
     }
-    #expect(
-      failure { try writer.write(try Crafted.frame { try $0.chunk("root/last", 1, at: 0, [1]) }) } == violation(.limit))
+    expect(
+      failure { try writer.write(try Crafted.frame { try $0.chunk("root/last", 1, at: 0, [1]) }) },
+      is: violation(.limit))
     try arrival.clear()
   }
 
@@ -376,7 +381,7 @@ import Testing
       Finish(total: Tally(items: 1, bytes: 3), unsent: 0, digest: right.digest),
       Finish(total: right.total, unsent: 0, digest: right.digest &+ 1),
     ] {
-      #expect(failure { try arrival.staging.complete(wrong) { _ in } } == violation(.conflict))
+      expect(failure { try arrival.staging.complete(wrong) { _ in } }, is: violation(.conflict))
     }
     try expectUntouched()
   }
@@ -389,8 +394,8 @@ import Testing
     ]
     try arrival.write(parts)
     try arrival.finish(finish([whole]))
-    #expect(scratch.names("destination/root") == ["whole"])
-    #expect(scratch.openDescriptors() <= 5)
+    expect(scratch.names("destination/root"), is: ["whole"])
+    expect(scratch.openDescriptors() <= 5)
   }
 
   @Test func `sealed bytes in the place of a hole, and zero sizes, do no harm`() throws {
@@ -402,10 +407,10 @@ import Testing
       _ = failure { try writer.write(frame) }
     }
     try writer.write(try Crafted.frame { $0.item(try record("root/zero", .file(size: 0))) })
-    #expect(
+    expect(
       failure { try writer.write(try Crafted.frame { try $0.chunk("root/zero", 1, at: 0, [1]) }) } == nil,
       "a complete file accepts no more data, and further chunks are checked and ignored")
-    #expect(scratch.snapshot(arrival.tree)["root/zero"]?.size == 0)
+    expect(scratch.snapshot(arrival.tree)["root/zero"]?.size, is: 0)
     try writer.write([])
     try expectUntouched()
   }
@@ -416,6 +421,6 @@ import Testing
     }
     try arrival.write([Crafted.frame { for item in items { $0.item(item) } }])
     try arrival.finish(finish(items))
-    #expect(scratch.snapshot("destination")["root/2"]?.seconds == -1)
+    expect(scratch.snapshot("destination")["root/2"]?.seconds, is: -1)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -48,31 +49,31 @@ import Testing
   @Test func `roots arrive at their places, which are made or merged`() throws {
     scratch.makeDirectory("destination/Dokumente")
     scratch.write("destination/Dokumente/own", [1])
-    #expect(try migrate() == [])
-    #expect(text("Dokumente/file") == "documents" && text("Medien/Musik/file") == "music")
-    #expect(text("Bilder/file") == "pictures" && text("Dokumente/own") == "\u{1}")
-    #expect(scratch.names("destination") == ["Bilder", "Dokumente", "Medien"])
+    expect(try migrate(), is: [])
+    expect(text("Dokumente/file") == "documents" && text("Medien/Musik/file") == "music")
+    expect(text("Bilder/file") == "pictures" && text("Dokumente/own") == "\u{1}")
+    expect(scratch.names("destination"), is: ["Bilder", "Dokumente", "Medien"])
     // What has arrived is known by its place, and what differs is named by it.
     scratch.write("source/documents/file", Array("changed".utf8))
-    #expect(try migrate() == ["documents/file > Dokumente/file (2)"])
-    #expect(text("Dokumente/file") == "documents" && text("Dokumente/file (2)") == "changed")
-    #expect(text("Medien/Musik/file (2)") == nil)
+    expect(try migrate(), is: ["documents/file > Dokumente/file (2)"])
+    expect(text("Dokumente/file") == "documents" && text("Dokumente/file (2)") == "changed")
+    expect(text("Medien/Musik/file (2)") == nil)
   }
 
   @Test func `an item is named by its place`() throws {
     let places = try RootPlaces(["documents": Array("Meine/Dokumente".utf8)])
     let named = ["documents", "documents/a/b", "music/c"].map { places.place(of: Array($0.utf8)) }
-    #expect(named == ["Meine/Dokumente", "Meine/Dokumente/a/b", "music/c"].map { Array($0.utf8) })
+    expect(named, is: ["Meine/Dokumente", "Meine/Dokumente/a/b", "music/c"].map { Array($0.utf8) })
   }
 
   @Test func `a taken place is refused by its own name`() throws {
     scratch.makeDirectory("destination/Medien")
-    #expect(try migrate(.refuse) == [])
+    expect(try migrate(.refuse), is: [])
     scratch.makeDirectory("outside/elsewhere")
-    #expect(
-      thrown { _ = try migrate(.refuse) }.map { "\($0)" } == "'Dokumente' already exists in the destination")
-    #expect(try migrate(.keepBoth).contains("pictures > Bilder (2)"))
-    #expect(try migrate(.replace) == [] && text("Bilder/file") == "pictures")
+    expect(
+      thrown { _ = try migrate(.refuse) }.map { "\($0)" }, is: "'Dokumente' already exists in the destination")
+    expect(try migrate(.keepBoth).contains("pictures > Bilder (2)"))
+    expect(try migrate(.replace) == [] && text("Bilder/file") == "pictures")
   }
 
   @Test func `a root whose place is a file or a link, or unknown, is named, and the others arrive`() throws {
@@ -86,23 +87,25 @@ import Testing
     let importer = try FolderImporter(scratch, existing: .merge, places: places)
     let free = Figures.size(try FileSystemSpace.of(Directory.open(scratch.path("outside")).descriptor).availableBytes)
     let roots = ["documents", "music", "other", "pictures"].map { Root(kind: .directory, name: Array($0.utf8)) }
-    #expect(
-      try importer.unplaceable(roots).map { "\($0.root) \($0.reason)" } == [
+    expect(
+      try importer.unplaceable(roots).map { "\($0.root) \($0.reason)" },
+      is: [
         "1 nothing can arrive at 'Medien/Musik': \(reasons["music"] ?? "")", "2 this device has no place for 'other'",
         "3 nothing can arrive at 'Bilder': 'Bilder' is a link to '\(scratch.path("outside"))', which is outside of "
           + "this directory (\(free) free there)",
       ])
-    #expect(
-      try migrate(.merge, places) == [
+    expect(
+      try migrate(.merge, places),
+      is: [
         "music/file: its folder is not stored",
         "music: the destination has no place for it, or something else is there",
         "pictures/file: its folder is not stored",
         "pictures: the destination has no place for it, or something else is there",
       ])
-    #expect(
+    expect(
       text("Dokumente/file") == "documents" && scratch.names("outside") == ["secret"] && text("Medien") == "\u{1}")
-    #expect(failure { try importer.judge(offer(["music"])) } == "destination")
-    #expect(failure { try importer.judge(offer(["documents", "music"])) } == nil)
+    expect(failure { try importer.judge(offer(["music"])) }, is: "destination")
+    expect(failure { try importer.judge(offer(["documents", "music"])) } == nil)
   }
 
   @Test(.enabled(if: canMount, "no file system can be mounted here"))
@@ -110,20 +113,21 @@ import Testing
     scratch.makeDirectory("destination/Medien")
     try #require(mount("tmpfs", scratch.path("destination/Medien"), "tmpfs", 0, "size=1m") == 0)
     defer { umount2(scratch.path("destination/Medien"), CInt(MNT_DETACH)) }
-    #expect(
-      try migrate() == [
+    expect(
+      try migrate(),
+      is: [
         "music/file: its folder is not stored",
         "music: the destination has no place for it, or something else is there",
       ])
-    #expect(scratch.names("destination/Medien") == [])
+    expect(scratch.names("destination/Medien"), is: [])
   }
 
   @Test func `two roots with one place do not replace each other's items`() throws {
     let places = try Self.places(["documents": "Media", "music": "Media", "pictures": "Media/Pictures"])
-    #expect(failure { _ = try migrate(.replace, places) } == "destination")
-    #expect(try migrate(.merge, places) == ["music/file > Media/file (2)"])
-    #expect(text("Media/file") == "documents" && text("Media/file (2)") == "music")
-    #expect(text("Media/Pictures/file") == "pictures")
+    expect(failure { _ = try migrate(.replace, places) }, is: "destination")
+    expect(try migrate(.merge, places), is: ["music/file > Media/file (2)"])
+    expect(text("Media/file") == "documents" && text("Media/file (2)") == "music")
+    expect(text("Media/Pictures/file"), is: "pictures")
   }
 
   @Test func `an import that dies at any operation puts each root at its place once`() throws {
@@ -153,23 +157,23 @@ import Testing
         try moves.run { _ in }
         try staging.finishImport()
       } catch {
-        #expect(mortal.hasDied, "\(error)")
+        expect(mortal.hasDied, "\(error)")
       }
       hasDied = mortal.hasDied
       let again = try #require(
         try arrival.importer.recover(export.offer, transfer: 0xABC, keys: testKeys))
       _ = try arrival.importer.importItems(of: again) { _ in }
       try arrival.clear()
-      #expect(ground.text("Dokumente/file") == "\u{1}" && ground.text("Dokumente/file (2)") == "documents", "\(last)")
-      #expect(ground.text("Medien/Musik/file") == "music" && ground.text("Bilder/file") == "pictures", "\(last)")
-      #expect(ground.scratch.names("destination/Dokumente") == ["file", "file (2)"], "\(last)")
-      #expect(ground.scratch.names("destination") == ["Bilder", "Dokumente", "Medien"], "\(last)")
+      expect(ground.text("Dokumente/file") == "\u{1}" && ground.text("Dokumente/file (2)") == "documents", "\(last)")
+      expect(ground.text("Medien/Musik/file") == "music" && ground.text("Bilder/file") == "pictures", "\(last)")
+      expect(ground.scratch.names("destination/Dokumente"), is: ["file", "file (2)"], "\(last)")
+      expect(ground.scratch.names("destination"), is: ["Bilder", "Dokumente", "Medien"], "\(last)")
     }
-    #expect(last > 15)
+    expect(last > 15)
   }
 
   @Test(arguments: ["", "/home", "../x", "a/../b", "a//b", ".peer-\(String(repeating: "0", count: 32))/x"])
   func `a place that is not below the destination is no place`(_ place: String) {
-    #expect(failure { _ = try Self.places(["documents": place]) } == "destination")
+    expect(failure { _ = try Self.places(["documents": place]) }, is: "destination")
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationWire
 import TestSupport
@@ -134,7 +135,7 @@ private struct SecondRunWorld {
     if chance(4)(&random) {
       let before = here
       try passes.pass(of: source, from: identity, isCutOff: true)
-      #expect(here == before, "a pass that was cut off")
+      expect(here, is: before, "a pass that was cut off")
     }
     let removals = ([.unsettled, .unsettled, .again, .meant] as [ArrivedItems.Removals]).randomElement(using: &random)
     try check(source, identity, removals ?? .unsettled)
@@ -148,24 +149,24 @@ private struct SecondRunWorld {
     let after = here
     let mayGo = brought[source] ?? []
     for (text, paths) in before where !mayGo.contains(text) {
-      #expect(after[text] != nil, "\(text) of \(paths) is lost")
+      expect(after[text] != nil, "\(text) of \(paths) is lost")
     }
     let own = sources[source] ?? [:]
     let missing = own.filter { after[$0.value] == nil && !overwritten.contains($0.value) }
-    #expect(
+    expect(
       UInt64(missing.count) <= pass.removed.count + UInt64(pass.refused.count),
       "\(missing) came with \(pass)")
     let folders = scratch.snapshot("\(source)/root").entries.filter { $0.value.type == S_IFDIR }.keys
       .count { scratch.exists("destination/root/\(String(decoding: $0, as: UTF8.self))") }
     let isThere = own.count - missing.count + folders + 1
-    #expect(pass.leftOut.present <= UInt64(isThere), "\(pass)")
+    expect(pass.leftOut.present <= UInt64(isThere), "\(pass)")
     if removals == .again {
-      #expect(missing.isEmpty && pass.removed.count == 0, "\(missing) were wanted again: \(pass)")
+      expect(missing.isEmpty && pass.removed.count == 0, "\(missing) were wanted again: \(pass)")
     }
     brought[source]?.formUnion(own.values.filter { before[$0] == nil && after[$0] != nil })
     // The same once more changes nothing, and nothing that came is asked for.
     let second = try passes.pass(of: source, from: identity)
-    #expect(here == after, "a pass without a change")
-    #expect(Set(second.sent).isSubset(of: missing.keys) && second.following.isEmpty, "\(second)")
+    expect(here, is: after, "a pass without a change")
+    expect(Set(second.sent).isSubset(of: missing.keys) && second.following.isEmpty, "\(second)")
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -32,13 +33,13 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
     scratch.write("source/build/keep", pattern(9))
     scratch.write("source/a.o", pattern(100))
     scratch.write("source/a.c", pattern(7))
-    #expect(mkfifo("\(scratch.path)/source/pipe.o", 0o600) == 0)
+    expect(mkfifo("\(scratch.path)/source/pipe.o", 0o600), is: 0)
     scratch.setMode("source/build/inner", 0)
     let tree = try walk(scratch, selection("build/", "*.o", "!keep"))
-    #expect(try paths(tree) == ["source", "source/a.c"])
-    #expect(tree.total == Tally(items: 2, bytes: 7))
-    #expect(tree.allocated == 4096)
-    #expect(tree.unsent.isEmpty)
+    expect(try paths(tree), is: ["source", "source/a.c"])
+    expect(tree.total, is: Tally(items: 2, bytes: 7))
+    expect(tree.allocated, is: 4096)
+    expect(tree.unsent.isEmpty)
   }
 
   @Test func `a pattern with a slash is relative to each source, whose own name is not part of it`() throws {
@@ -46,13 +47,14 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
     scratch.makeDirectory("source/source")
     for name in ["source/x", "source/source/x", "outside/x"] { scratch.write(name, [1]) }
     let tree = try walk(scratch, selection("/x", "/source/secret", "source/x", "outside/secret"), "source", "outside")
-    #expect(try paths(tree) == ["outside", "outside/secret", "source", "source/source"])
+    expect(try paths(tree), is: ["outside", "outside/secret", "source", "source/source"])
   }
 
   @Test func `a source itself is sent, regardless of the patterns`() throws {
     let scratch = try Scratch.withFolders()
-    #expect(
-      try paths(try walk(scratch, selection("*", "source", "secret"), "source", "outside/secret")) == [
+    expect(
+      try paths(try walk(scratch, selection("*", "source", "secret"), "source", "outside/secret")),
+      is: [
         "secret", "source",
       ])
   }
@@ -61,14 +63,14 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
     let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/d")
     scratch.makeLink("source/link", to: "d")
-    #expect(try paths(try walk(scratch, selection("*/"))) == ["source", "source/link"])
+    expect(try paths(try walk(scratch, selection("*/"))), is: ["source", "source/link"])
   }
 
   @Test func `an excluded item is not named even if it is too deep`() throws {
     let scratch = try Scratch.withFolders()
     try DeepTree.make(in: scratch.open("source"), [0x64], depth: 2_047, file: "leaf")
-    #expect(try walk(scratch, Selection()).unsent.count == 1)
-    #expect(try walk(scratch, selection("leaf")).unsent.isEmpty)
+    expect(try walk(scratch, Selection()).unsent.count, is: 1)
+    expect(try walk(scratch, selection("leaf")).unsent.isEmpty)
   }
 
   @Test func `of a cache, only the directory and its mark are sent`() throws {
@@ -78,15 +80,16 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
       scratch.write("source/\(file)", Self.tag)
     }
     let all = try paths(try walk(scratch, Selection()))
-    #expect(all.count == 8)
-    #expect(
-      try paths(try walk(scratch, selection(isWithoutCaches: true)))
-        == ["source", "source/cache", "source/cache/CACHEDIR.TAG", "source/other", "source/other/x"])
-    #expect(
-      try paths(try walk(scratch, selection("CACHEDIR.TAG", isWithoutCaches: true)))
-        == ["source", "source/cache", "source/other", "source/other/x"])
-    #expect(
-      try paths(try walk(scratch, selection(isWithoutCaches: true), "source/cache")) == ["cache", "cache/CACHEDIR.TAG"])
+    expect(all.count, is: 8)
+    expect(
+      try paths(try walk(scratch, selection(isWithoutCaches: true))),
+      is: ["source", "source/cache", "source/cache/CACHEDIR.TAG", "source/other", "source/other/x"])
+    expect(
+      try paths(try walk(scratch, selection("CACHEDIR.TAG", isWithoutCaches: true))),
+      is: ["source", "source/cache", "source/other", "source/other/x"])
+    expect(
+      try paths(try walk(scratch, selection(isWithoutCaches: true), "source/cache")),
+      is: ["cache", "cache/CACHEDIR.TAG"])
   }
 
   @Test func `a file that only resembles a cache's mark does not mark a cache`() throws {
@@ -101,10 +104,10 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
     }
     for (name, bytes) in tags { scratch.write("source/\(name)/CACHEDIR.TAG", bytes) }
     scratch.makeLink("source/link/CACHEDIR.TAG", to: "../../outside/tag")
-    #expect(mkfifo("\(scratch.path)/source/pipe/CACHEDIR.TAG", 0o600) == 0)
+    expect(mkfifo("\(scratch.path)/source/pipe/CACHEDIR.TAG", 0o600), is: 0)
     scratch.makeDirectory("source/directory/CACHEDIR.TAG")
     let paths = try paths(try walk(scratch, selection(isWithoutCaches: true)))
-    #expect(paths.filter { $0.hasSuffix("/x") }.count == 7)
+    expect(paths.filter { $0.hasSuffix("/x") }.count, is: 7)
   }
 
   /// Stages a whole export, and lets a later run with another selection continue it. Returns the
@@ -115,7 +118,7 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
     let importer = try FolderImporter(scratch)
     let staging = try #require(try importer.recover(begun.offer, transfer: 0xABC, keys: testKeys))
     let again = try Export([scratch.at("source")], selecting: second, held: HeldItems(of: staging))
-    #expect(try again.source.origin() == begun.source.origin())
+    expect(try again.source.origin() == begun.source.origin())
     staging.beginSession(again.offer)
     let writer = StagingWriter(staging)
     for frame in again.outlet.frames { try writer.write(frame) }
@@ -132,8 +135,8 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
     for name in ["keep", "drop/a", "b.tmp"] { scratch.write("source/\(name)", pattern(900)) }
     scratch.letSettle()
     let held = try goOn(scratch, after: Selection(), with: selection("drop/", "*.tmp"))
-    #expect(held == Tally(items: 2, bytes: 900))
-    #expect(scratch.names("destination/source") == ["keep"])
+    expect(held, is: Tally(items: 2, bytes: 900))
+    expect(scratch.names("destination/source"), is: ["keep"])
   }
 
   @Test func `an item that a later run no longer excludes is imported too`() throws {
@@ -141,7 +144,7 @@ private func selection(_ patterns: String..., isWithoutCaches: Bool = false) -> 
     for name in ["keep", "b.tmp"] { scratch.write("source/\(name)", pattern(900)) }
     scratch.letSettle()
     let held = try goOn(scratch, after: selection("*.tmp"), with: Selection())
-    #expect(held == Tally(items: 2, bytes: 900))
-    #expect(scratch.snapshot("destination/source").differences(from: scratch.snapshot("source")) == [])
+    expect(held, is: Tally(items: 2, bytes: 900))
+    expect(scratch.snapshot("destination/source").differences(from: scratch.snapshot("source")), is: [])
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -54,16 +55,16 @@ import Testing
 
   @Test func `the old data stands beside, with the date, as often as there is any`() throws {
     try migrate()
-    #expect(isNew())
+    expect(isNew())
     let first = asides("destination/.config", "app")
-    #expect(first.count == 1 && first[0].count == "app.before-2026-11-25".count)
-    #expect(scratch.text("destination/.config/\(first[0])/settings") == "old")
+    expect(first.count == 1 && first[0].count == "app.before-2026-11-25".count)
+    expect(scratch.text("destination/.config/\(first[0])/settings"), is: "old")
     try migrate()
-    #expect(isNew())
-    #expect(asides("destination/.config", "app") == [first[0], first[0] + "-2"])
-    #expect(scratch.text("destination/.config/\(first[0])/settings") == "old")
-    #expect(asides("destination", ".app").count == 2)
-    #expect(asides("destination", ".apprc").count == 1)
+    expect(isNew())
+    expect(asides("destination/.config", "app"), is: [first[0], first[0] + "-2"])
+    expect(scratch.text("destination/.config/\(first[0])/settings"), is: "old")
+    expect(asides("destination", ".app").count, is: 2)
+    expect(asides("destination", ".apprc").count, is: 1)
   }
 
   @Test(arguments: ["n", "\u{E9}"]) func `old data with the longest name gets a shorter one`(letter: String) throws {
@@ -77,8 +78,8 @@ import Testing
       try arrival.finish(export.result.finish)
       let asides = scratch.names("destination").filter { $0.contains(".before-") }
       let first = try #require(asides.first { !$0.hasSuffix("-2") })
-      #expect(asides.count == number && asides.allSatisfy { $0.utf8.count > 250 && $0.hasPrefix(letter) })
-      #expect(text("\(name)/new") == "new" && scratch.text("destination/\(first)/old") == "old")
+      expect(asides.count == number && asides.allSatisfy { $0.utf8.count > 250 && $0.hasPrefix(letter) })
+      expect(text("\(name)/new") == "new" && scratch.text("destination/\(first)/old") == "old")
     }
   }
 
@@ -98,10 +99,10 @@ import Testing
       var moves = FolderImport(staging, to: mortal, at: ground.places)
       let hasFailed = thrown { try moves.run { _ in } } != nil
       if hasFailed { failures += 1 }
-      #expect(hasFailed ? ground.isOld() : ground.isNew(), "at \(at)")
+      expect(hasFailed ? ground.isOld() : ground.isNew(), "at \(at)")
       isOver = mortal.life.withLock { $0.operations < at }
     }
-    #expect(failures > 10)
+    expect(failures > 10)
   }
 
   private func interrupted() throws -> (Export, Staging, MortalDisk) {
@@ -131,21 +132,21 @@ import Testing
         try moves.run { _ in }
         try staging.finishImport()
       } catch {
-        #expect(mortal.hasDied, "\(error)")
+        expect(mortal.hasDied, "\(error)")
       }
       hasDied = mortal.hasDied
       let importer = try FolderImporter(ground.scratch, existing: .setAside, places: ground.places)
       let again = try #require(try importer.recover(export.offer, transfer: 0xABC, keys: testKeys))
       _ = try importer.importItems(of: again) { _ in }
       try importer.area.clear(0xABC, testKeys)
-      #expect(ground.isNew(), "\(last)")
+      expect(ground.isNew(), "\(last)")
       for (folder, name, file) in [("destination/.config", "app", "settings"), ("destination", ".app", "old")] {
         let asides = ground.asides(folder, name)
-        #expect(asides.count == 1, "\(last): \(asides)")
-        for aside in asides { #expect(ground.scratch.text("\(folder)/\(aside)/\(file)") == "old", "\(last)") }
+        expect(asides.count, is: 1, "\(last): \(asides)")
+        for aside in asides { expect(ground.scratch.text("\(folder)/\(aside)/\(file)"), is: "old", "\(last)") }
       }
     }
-    #expect(last > 15)
+    expect(last > 15)
   }
 
   @Test func `a failure brings all old data back, wherever an import before has died`() throws {
@@ -169,9 +170,9 @@ import Testing
       let again = try #require(try importer.recover(export.offer, transfer: 0xABC, keys: testKeys))
       let hasFailed = thrown { _ = try importer.importItems(of: again) { _ in } } != nil
       if hasFailed { failures += 1 }
-      #expect(hasFailed == isTaken && (isTaken ? ground.isOld() : ground.isNew()), "\(last)")
+      expect(hasFailed == isTaken && (isTaken ? ground.isOld() : ground.isNew()), "\(last)")
     }
-    #expect(failures > 15)
+    expect(failures > 15)
   }
 
   @Test func `giving a transfer up brings all old data back, wherever its import has died`() throws {
@@ -192,11 +193,11 @@ import Testing
       // A kill brings nothing back.
       guard hasDied else { continue }
       if ground.asides("destination/.config", "app") != [] { changes += 1 }
-      #expect(try StagingArea.discard(0xABC, testKeys, from: ground.scratch.at("destination")) == nil, "\(last)")
-      #expect(ground.isOld() && !ground.scratch.exists("destination/.apprc"), "\(last)")
-      #expect(ground.scratch.names("destination").filter { $0.hasPrefix(".peer-") } == [], "\(last)")
+      expect(try StagingArea.discard(0xABC, testKeys, from: ground.scratch.at("destination")) == nil, "\(last)")
+      expect(ground.isOld() && !ground.scratch.exists("destination/.apprc"), "\(last)")
+      expect(ground.scratch.names("destination").filter { $0.hasPrefix(".peer-") }, is: [], "\(last)")
     }
-    #expect(changes > 10)
+    expect(changes > 10)
   }
 
   @Test func `a transfer is not given up while old data cannot come back, or what arrived was changed here`() throws {
@@ -210,25 +211,25 @@ import Testing
     scratch.setTime(own, 1_400_000_000)
     for _ in 1...2 {
       let failure = thrown { _ = try StagingArea.discard(0xABC, testKeys, from: scratch.at("destination")) }
-      #expect("\(try #require(failure))".contains(".config/app/settings' was changed here"))
-      #expect(text(".config/app/settings") == "own" && text(".app/new") == "new" && asides("destination", ".app") != [])
+      expect("\(try #require(failure))".contains(".config/app/settings' was changed here"))
+      expect(text(".config/app/settings") == "own" && text(".app/new") == "new" && asides("destination", ".app") != [])
     }
     scratch.remove(own)
-    #expect(rmdir(scratch.path("destination/.config/app")) == 0)
+    expect(rmdir(scratch.path("destination/.config/app")), is: 0)
     scratch.write("destination/.config/app", Array("of another".utf8))
     for _ in 1...2 {
       let failure = thrown { _ = try StagingArea.discard(0xABC, testKeys, from: scratch.at("destination")) }
       let aside = try #require(asides("destination/.config", "app").first)
-      #expect("\(try #require(failure))".contains("'.config/app', now '.config/\(aside)', cannot be brought back"))
-      #expect(scratch.text("destination/.config/\(aside)/settings") == "old" && text(".config/app") == "of another")
+      expect("\(try #require(failure))".contains("'.config/app', now '.config/\(aside)', cannot be brought back"))
+      expect(scratch.text("destination/.config/\(aside)/settings") == "old" && text(".config/app") == "of another")
     }
     let name = staging.disk.name
-    #expect(
-      try StagingArea.setAside(by: name, in: scratch.open("destination")).count == 1,
+    expect(
+      try StagingArea.setAside(by: name, in: scratch.open("destination")).count, is: 1,
       "the other has come back")
     scratch.remove("destination/.config/app")
-    #expect(try StagingArea.discard(0xABC, testKeys, from: scratch.at("destination")) == nil)
-    #expect(isOld())
+    expect(try StagingArea.discard(0xABC, testKeys, from: scratch.at("destination")) == nil)
+    expect(isOld())
   }
 
   /// All roots are in place, and nothing says so yet.
@@ -245,22 +246,22 @@ import Testing
     let before = scratch.snapshot("destination")
     for _ in 1...2 {
       let failure = thrown { _ = try StagingArea.discard(0xABC, testKeys, from: scratch.at("destination")) }
-      #expect("\(try #require(failure))".contains(reason))
+      expect("\(try #require(failure))".contains(reason))
       for (name, entry) in before.entries where !name.starts(with: Array(".peer-".utf8)) {
-        #expect(scratch.snapshot("destination").entries[name] == entry, "\(String(decoding: name, as: UTF8.self))")
+        expect(scratch.snapshot("destination").entries[name], is: entry, "\(String(decoding: name, as: UTF8.self))")
       }
     }
   }
 
   @Test func `a file is not changed here by the arrival of a root that is its other name`() throws {
-    #expect(rmdir(scratch.path("source/rc")) == 0)
-    #expect(link(scratch.path("source/data/new"), scratch.path("source/rc")) == 0)
+    expect(rmdir(scratch.path("source/rc")), is: 0)
+    expect(link(scratch.path("source/data/new"), scratch.path("source/rc")), is: 0)
     _ = try placed()
     // As its arrival does it, were the clock finer.
     scratch.move("destination/.apprc", to: "rc")
     scratch.move("rc", to: "destination/.apprc")
-    #expect(try StagingArea.discard(0xABC, testKeys, from: scratch.at("destination")) == nil)
-    #expect(isOld() && !scratch.exists("destination/.apprc"))
+    expect(try StagingArea.discard(0xABC, testKeys, from: scratch.at("destination")) == nil)
+    expect(isOld() && !scratch.exists("destination/.apprc"))
   }
 
   @Test func `a transfer is not given up when the user has put the old data away`() throws {
@@ -293,9 +294,9 @@ import Testing
     for _ in 1...2 {
       let again = try #require(try importer.recover(offer, transfer: 0xABC, keys: testKeys))
       let failure = thrown { _ = try importer.importItems(of: again) { _ in } }
-      #expect("\(try #require(failure))".contains(".config/app/settings' was changed here"))
-      #expect(text(".config/app/settings") == "own" && text(".app/new") == "new")
-      #expect(scratch.text("\(aside)/settings") == "old")
+      expect("\(try #require(failure))".contains(".config/app/settings' was changed here"))
+      expect(text(".config/app/settings") == "own" && text(".app/new") == "new")
+      expect(scratch.text("\(aside)/settings"), is: "old")
     }
     try isRefused(for: ".config/app/settings' was changed here")
   }
@@ -306,6 +307,6 @@ import Testing
       (1_764_028_800, "2025-11-25"), (1_709_164_800, "2024-02-29"), (4_107_542_399, "2100-02-28"), (-1, "1969-12-31"),
     ] as [(Int64, String)])
   func `a moment has its day`(_ seconds: Int64, _ day: String) {
-    #expect(CivilDate.text(Timestamp(seconds: seconds, nanoseconds: 0)) == day)
+    expect(CivilDate.text(Timestamp(seconds: seconds, nanoseconds: 0)), is: day)
   }
 }

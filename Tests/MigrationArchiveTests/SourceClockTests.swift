@@ -1,3 +1,4 @@
+import Expectations
 import MigrationSystem
 import MigrationWire
 import Testing
@@ -19,47 +20,47 @@ import Testing
   func `the wait for a recently changed file is the same for every clock offset`(_ ahead: Double) {
     var clock = SourceClock()
     let first = clock.unsettledSeconds(stamp(ahead), seenBetween: instant(0), and: instant(0.001), here: here)
-    #expect(first == 0.05)
+    expect(first, is: 0.05)
     let second = clock.unsettledSeconds(stamp(ahead), seenBetween: instant(0.051), and: instant(0.052), here: here)
-    #expect(second == 0)
+    expect(second, is: 0)
   }
 
   @Test(arguments: [-3600.0, 0, 3600])
   func `a stamp older than another seen stamp needs no wait`(_ ahead: Double) {
     var clock = SourceClock()
     clock.note(stamp(ahead), at: instant(0), here: here)
-    #expect(
-      clock.unsettledSeconds(stamp(ahead - 1), seenBetween: instant(0), and: instant(0), here: here) == 0)
+    expect(
+      clock.unsettledSeconds(stamp(ahead - 1), seenBetween: instant(0), and: instant(0), here: here), is: 0)
   }
 
   @Test func `a clock advances while no stamps of it are seen`() {
     var clock = SourceClock()
     clock.note(stamp(7), at: instant(0), here: here)
-    #expect(clock.unsettledSeconds(stamp(9), seenBetween: instant(3), and: instant(3), here: here) == 0)
-    #expect(clock.unsettledSeconds(stamp(20), seenBetween: instant(3), and: instant(3), here: here) > 0)
+    expect(clock.unsettledSeconds(stamp(9), seenBetween: instant(3), and: instant(3), here: here), is: 0)
+    expect(clock.unsettledSeconds(stamp(20), seenBetween: instant(3), and: instant(3), here: here) > 0)
   }
 
   @Test func `a change during the wait is waited for as well`() {
     var clock = SourceClock()
     _ = clock.unsettledSeconds(stamp(5), seenBetween: instant(0), and: instant(0), here: here)
-    #expect(clock.unsettledSeconds(stamp(6), seenBetween: instant(0.1), and: instant(0.1), here: here) > 0)
+    expect(clock.unsettledSeconds(stamp(6), seenBetween: instant(0.1), and: instant(0.1), here: here) > 0)
   }
 
   @Test func `a stamp of another age says nothing about the clock, and ends its own wait`() {
     var clock = SourceClock()
     let distant = Timestamp(seconds: 13_569_465_600, nanoseconds: 1)
-    #expect(clock.unsettledSeconds(distant, seenBetween: instant(0), and: instant(0), here: here) == 0.05)
-    #expect(clock.unsettledSeconds(stamp(0), seenBetween: instant(0), and: instant(0), here: here) == 0.05)
-    #expect(clock.unsettledSeconds(distant, seenBetween: instant(0.01), and: instant(0.01), here: here) == 0.05)
-    #expect(clock.unsettledSeconds(distant, seenBetween: instant(0.07), and: instant(0.07), here: here) == 0)
+    expect(clock.unsettledSeconds(distant, seenBetween: instant(0), and: instant(0), here: here), is: 0.05)
+    expect(clock.unsettledSeconds(stamp(0), seenBetween: instant(0), and: instant(0), here: here), is: 0.05)
+    expect(clock.unsettledSeconds(distant, seenBetween: instant(0.01), and: instant(0.01), here: here), is: 0.05)
+    expect(clock.unsettledSeconds(distant, seenBetween: instant(0.07), and: instant(0.07), here: here), is: 0)
   }
 
   @Test func `stamps in whole seconds are waited for in whole seconds`() {
     var clock = SourceClock()
     let whole = Timestamp(seconds: 999_999)
-    #expect(clock.unsettledSeconds(whole, seenBetween: instant(0), and: instant(0), here: here) == 2)
-    #expect(clock.unsettledSeconds(whole, seenBetween: instant(1.5), and: instant(1.5), here: here) == 0.5)
-    #expect(clock.unsettledSeconds(whole, seenBetween: instant(2.1), and: instant(2.1), here: here) == 0)
+    expect(clock.unsettledSeconds(whole, seenBetween: instant(0), and: instant(0), here: here), is: 2)
+    expect(clock.unsettledSeconds(whole, seenBetween: instant(1.5), and: instant(1.5), here: here), is: 0.5)
+    expect(clock.unsettledSeconds(whole, seenBetween: instant(2.1), and: instant(2.1), here: here), is: 0)
   }
 
   @Test func `a walk reports the latest change on each device, and none in the distant future`() {
@@ -72,6 +73,6 @@ import Testing
         changed: stamp)
       _ = tree.add([1].span, status, kind: .file, parent: -1)
     }
-    #expect(tree.latestChanges == [1: Timestamp(seconds: 7), 2: Timestamp(seconds: 9)])
+    expect(tree.latestChanges, is: [1: Timestamp(seconds: 7), 2: Timestamp(seconds: 9)])
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -9,7 +10,7 @@ import Testing
 @Suite struct SourceRootTests {
   @Test(arguments: ["/", "//", "/.", "/..", "", "a/.", "a/..", "a/./"])
   func `a source without a name is refused`(_ path: String) {
-    #expect(failure { _ = try SourceRoot(path: Array(path.utf8)) } == "source")
+    expect(failure { _ = try SourceRoot(path: Array(path.utf8)) }, is: "source")
   }
 
   @Test func `a source that is missing, too long or contains a NUL is refused`() throws {
@@ -18,24 +19,24 @@ import Testing
       scratch.at("source/missing"), scratch.at("missing/x"), scratch.at("source/" + String(repeating: "n", count: 256)),
       scratch.at("source") + [0, 65], scratch.at("outside/secret/x"),
     ] {
-      #expect(failure { _ = try SourceRoot(path: path) } == "source")
+      expect(failure { _ = try SourceRoot(path: path) }, is: "source")
     }
-    #expect(scratch.openDescriptors() == 1)
+    expect(scratch.openDescriptors(), is: 1)
   }
 
   @Test func `trailing slashes do not matter`() throws {
     let scratch = try Scratch.withFolders()
     let root = try SourceRoot(path: scratch.at("source///"))
-    #expect(root.name == Array("source".utf8))
-    #expect(root.kind == .directory)
+    expect(root.name, is: Array("source".utf8))
+    expect(root.kind, is: .directory)
   }
 
   @Test func `a link that the user named is sent as a link`() throws {
     let scratch = try Scratch.withFolders()
     scratch.makeLink("source/link", to: "../outside")
     let export = try Export([scratch.at("source/link")])
-    #expect(export.summary.total == Tally(items: 1, bytes: 0))
-    #expect(try export.entries.compactMap(\.record).map(\.body) == [.symbolicLink(target: Array("../outside".utf8))])
+    expect(export.summary.total, is: Tally(items: 1, bytes: 0))
+    expect(try export.entries.compactMap(\.record).map(\.body), is: [.symbolicLink(target: Array("../outside".utf8))])
   }
 
   @Test func `a slash after a link sends the folder behind it, under the link's name`() throws {
@@ -44,13 +45,13 @@ import Testing
     scratch.makeLink("source/link", to: "../outside")
     let export = try Export([scratch.at("source/link/")])
     let sent = try Set(export.entries.compactMap(\.record).map { String(decoding: $0.path.bytes, as: UTF8.self) })
-    #expect(sent == ["link", "link/secret", "link/below", "link/below/deep"])
+    expect(sent, is: ["link", "link/secret", "link/below", "link/below/deep"])
     let (link, folder) = (
       try FolderSource(paths: [scratch.at("source/link")]), try FolderSource(paths: [scratch.at("outside")])
     )
     let origin = try FolderSource(paths: [scratch.at("source/link/")]).origin()
-    #expect(try origin != link.origin() && origin != folder.origin())
-    #expect(failure { _ = try SourceRoot(path: scratch.at("source/link/secret/")) } == nil)
+    expect(try origin != link.origin() && origin != folder.origin())
+    expect(failure { _ = try SourceRoot(path: scratch.at("source/link/secret/")) } == nil)
   }
 
   @Test func `a folder that is named by dots is sent under its own name`() throws {
@@ -58,35 +59,36 @@ import Testing
     scratch.makeDirectory("source/below")
     for (path, name) in [("source/.", "source"), ("source/below/..", "source"), ("source/below/../", "source")] {
       let root = try SourceRoot(path: scratch.at(path))
-      #expect(root.name == Array(name.utf8) && root.kind == .directory)
+      expect(root.name == Array(name.utf8) && root.kind == .directory)
     }
-    #expect(
+    expect(
       try FolderSource(paths: [scratch.at("source/.")]).origin() == FolderSource(paths: [scratch.at("source")]).origin()
     )
   }
 
   @Test func `a special file is named as not sent, and the other sources are sent`() throws {
     let scratch = try Scratch.withFolders()
-    #expect(mkfifo("\(scratch.path)/source/fifo", 0o600) == 0)
+    expect(mkfifo("\(scratch.path)/source/fifo", 0o600), is: 0)
     scratch.write("source/file", [])
-    #expect(failure { _ = try FolderSource(paths: [scratch.at("source/fifo")]) } == "source")
+    expect(failure { _ = try FolderSource(paths: [scratch.at("source/fifo")]) }, is: "source")
     let export = try Export(["source/fifo", "source/file"].map { scratch.at($0) })
-    #expect(export.summary.contents == .folders([Root(kind: .file, name: Array("file".utf8))]))
-    #expect(try export.entries.compactMap(\.record).map(\.path.bytes) == [Array("file".utf8)])
-    #expect(export.outlet.unsent == [NotStored(path: Array("fifo".utf8), .notSendable)])
+    expect(export.summary.contents, is: .folders([Root(kind: .file, name: Array("file".utf8))]))
+    expect(try export.entries.compactMap(\.record).map(\.path.bytes), is: [Array("file".utf8)])
+    expect(export.outlet.unsent, is: [NotStored(path: Array("fifo".utf8), .notSendable)])
   }
 
   @Test func `two sources with one name are refused, and sources with other names arrive in order`() throws {
     let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/secret")
-    #expect(
-      failure { _ = try FolderSource(paths: [scratch.at("source/secret"), scratch.at("outside/secret")]) } == "source")
+    expect(
+      failure { _ = try FolderSource(paths: [scratch.at("source/secret"), scratch.at("outside/secret")]) }, is: "source"
+    )
     let source = try FolderSource(paths: [scratch.at("source"), scratch.at("outside"), scratch.at("destination")])
     guard case .folders(let roots) = try source.prepare(until: StopSignal()).contents else {
       Issue.record("no folders")
       return
     }
-    #expect(roots.map(\.name) == ["destination", "outside", "source"].map { Array($0.utf8) })
+    expect(roots.map(\.name), is: ["destination", "outside", "source"].map { Array($0.utf8) })
   }
 
   @Test func `many sources in one directory hold it once`() throws {
@@ -94,8 +96,8 @@ import Testing
     let names = (0..<300).map { "source/\($0)" }
     for name in names { scratch.write(name, []) }
     let source = try FolderSource(paths: names.map { scratch.at($0) })
-    #expect(scratch.openDescriptors() == 2)
-    #expect(try source.prepare(until: StopSignal()).total.items == 300)
+    expect(scratch.openDescriptors(), is: 2)
+    expect(try source.prepare(until: StopSignal()).total.items, is: 300)
   }
 }
 
@@ -116,11 +118,11 @@ import Testing
     scratch.write("source/b/x", pattern(4097))
     scratch.makeLink("source/b/c/link", to: "nowhere")
     let tree = try walk(scratch)
-    #expect(tree.total == Tally(items: 6, bytes: 4102))
-    #expect(tree.allocated == 4096 + 8192)
-    #expect(tree.unsent.isEmpty)
-    #expect(try paths(tree) == ["source", "source/a", "source/b", "source/b/x", "source/b/c", "source/b/c/link"])
-    #expect(tree.nodes.map(\.kind) == [.directory, .file, .directory, .file, .directory, .symbolicLink])
+    expect(tree.total, is: Tally(items: 6, bytes: 4102))
+    expect(tree.allocated, is: 4096 + 8192)
+    expect(tree.unsent.isEmpty)
+    expect(try paths(tree), is: ["source", "source/a", "source/b", "source/b/x", "source/b/c", "source/b/c/link"])
+    expect(tree.nodes.map(\.kind), is: [.directory, .file, .directory, .file, .directory, .symbolicLink])
   }
 
   @Test func `a directory's items are adjacent, files first`() throws {
@@ -130,9 +132,9 @@ import Testing
     let tree = try walk(scratch)
     var parents: [Int32] = []
     for node in tree.nodes where parents.last != node.parent { parents.append(node.parent) }
-    #expect(Set(parents).count == parents.count, "each directory is entered once")
+    expect(Set(parents).count, is: parents.count, "each directory is entered once")
     for (one, next) in zip(tree.nodes, tree.nodes.dropFirst()) where one.parent == next.parent {
-      #expect(!(one.kind == .directory && next.kind == .file))
+      expect(!(one.kind == .directory && next.kind == .file))
     }
   }
 
@@ -141,8 +143,8 @@ import Testing
     scratch.write("source/sparse", [1])
     scratch.cut("source/sparse", to: 1 << 30)
     let tree = try walk(scratch)
-    #expect(tree.total.bytes == 1 << 30)
-    #expect(tree.allocated <= 65_536)
+    expect(tree.total.bytes, is: 1 << 30)
+    expect(tree.allocated <= 65_536)
   }
 
   @Test func `the total of very large files with holes does not overflow`() throws {
@@ -156,24 +158,24 @@ import Testing
     let name = Array("n".utf8)
     let status = try scratch.open("source").directory.status("0")
     for _ in 0..<4 { _ = tree.add(name.span, status, kind: .file, parent: -1) }
-    #expect(try walk(scratch).total.bytes <= Limits.fileSize)
+    expect(try walk(scratch).total.bytes <= Limits.fileSize)
   }
 
   @Test func `special files are named, and no other item is lost`() throws {
     let scratch = try Scratch.withFolders()
-    #expect(mkfifo("\(scratch.path)/source/fifo", 0o600) == 0)
+    expect(mkfifo("\(scratch.path)/source/fifo", 0o600), is: 0)
     scratch.write("source/file", [1])
     let tree = try walk(scratch)
-    #expect(tree.unsent == [NotStored(path: Array("source/fifo".utf8), .notSendable)])
-    #expect(tree.total == Tally(items: 2, bytes: 1))
+    expect(tree.unsent, is: [NotStored(path: Array("source/fifo".utf8), .notSendable)])
+    expect(tree.total, is: Tally(items: 2, bytes: 1))
   }
 
   @Test(.enabled(if: hasMount("/dev/shm"))) func `other file systems are named, and left out on request`() throws {
     var selection = Selection()
     selection.isOnOneFileSystem = true
     let tree = try SourceWalk.walk([SourceRoot(path: Array("/dev".utf8))], selecting: selection)
-    #expect(tree.mountPoints.contains(Array("dev/shm".utf8)))
-    #expect(try paths(tree).filter { $0.hasPrefix("dev/shm") } == ["dev/shm"])
+    expect(tree.mountPoints.contains(Array("dev/shm".utf8)))
+    expect(try paths(tree).filter { $0.hasPrefix("dev/shm") }, is: ["dev/shm"])
   }
 
   @Test(.enabled(if: hasMount("/dev/pts")))
@@ -181,9 +183,9 @@ import Testing
     var selection = Selection()
     selection.exclusions.append(Array("shm".utf8))
     let tree = try SourceWalk.walk([SourceRoot(path: Array("/dev".utf8))], selecting: selection)
-    #expect(tree.kernelMountPoints.contains(Array("dev/pts".utf8)))
-    #expect(!tree.mountPoints.contains(Array("dev/pts".utf8)))
-    #expect(try paths(tree).filter { $0.hasPrefix("dev/pts") } == ["dev/pts"])
+    expect(tree.kernelMountPoints.contains(Array("dev/pts".utf8)))
+    expect(!tree.mountPoints.contains(Array("dev/pts".utf8)))
+    expect(try paths(tree).filter { $0.hasPrefix("dev/pts") }, is: ["dev/pts"])
   }
 
   private static func hasMount(_ path: String) -> Bool {
@@ -197,9 +199,9 @@ import Testing
     scratch.setMode("source/closed", 0)
     try withoutPrivileges(owning: ["", "/source", "/source/closed"].map { scratch.path + $0 }) { [self] in
       let tree = try walk(scratch)
-      #expect(tree.unsent.map(\.reason) == [.unreadable])
-      #expect(tree.unsent.map(\.path) == [Array("source/closed".utf8)])
-      #expect(tree.total.items == 2)
+      expect(tree.unsent.map(\.reason), is: [.unreadable])
+      expect(tree.unsent.map(\.path), is: [Array("source/closed".utf8)])
+      expect(tree.total.items, is: 2)
     }
   }
 
@@ -219,44 +221,44 @@ import Testing
       }
       return false
     }
-    #expect(!tree.unsent.isEmpty)
-    for unsent in tree.unsent { #expect(unsent.reason == .vanished) }
+    expect(!tree.unsent.isEmpty)
+    for unsent in tree.unsent { expect(unsent.reason, is: .vanished) }
     let outlet = Outlet()
     let source = SourceBatch(roots: try roots.map { try RealDirectory($0.parent) }, tree: tree)
     let result = try ArchiveExport.read(source, through: outlet)
-    #expect(outlet.unsent.count == tree.nodes.count + tree.unsent.count)
-    for unsent in outlet.unsent { #expect(unsent.reason == .vanished) }
-    #expect(result.finish.total == Tally() && result.finish.unsent == UInt64(outlet.unsent.count))
+    expect(outlet.unsent.count, is: tree.nodes.count + tree.unsent.count)
+    for unsent in outlet.unsent { expect(unsent.reason, is: .vanished) }
+    expect(result.finish.total == Tally() && result.finish.unsent == UInt64(outlet.unsent.count))
   }
 
   @Test func `an item that is too deep or has too long a path is named`() throws {
     let scratch = try Scratch.withFolders()
     try DeepTree.make(in: scratch.open("source"), [0x64], depth: 2_046, file: "leaf")
     let tree = try walk(scratch)
-    #expect(tree.total.items == 2_048, "the source, its directories, and a leaf in the 2,048th component")
+    expect(tree.total.items, is: 2_048, "the source, its directories, and a leaf in the 2,048th component")
     try DeepTree.make(in: scratch.open("source"), [0x64], depth: 2_048, file: "leaf")
     let deeper = try walk(scratch)
-    #expect(deeper.unsent.map(\.reason) == [.beyondLimits])
-    #expect(deeper.total.items == 2_049)
+    expect(deeper.unsent.map(\.reason), is: [.beyondLimits])
+    expect(deeper.total.items, is: 2_049)
   }
 
   @Test func `paths beyond the limit are named`() throws {
     let scratch = try Scratch.withFolders()
     // "source" and 256 components of 255 bytes with their slashes: one more byte would not fit.
     try DeepTree.make(in: scratch.open("source"), [UInt8](repeating: 0x64, count: 255), depth: 255, file: "leaf")
-    #expect(try walk(scratch).unsent.isEmpty)
+    expect(try walk(scratch).unsent.isEmpty)
     try DeepTree.make(in: scratch.open("source"), [UInt8](repeating: 0x64, count: 255), depth: 256, file: nil)
     let tree = try walk(scratch)
-    #expect(tree.unsent.map(\.reason) == [.beyondLimits])
-    #expect(tree.unsent[0].path.count <= Limits.path)
+    expect(tree.unsent.map(\.reason), is: [.beyondLimits])
+    expect(tree.unsent[0].path.count <= Limits.path)
   }
 
   @Test func `three hundred levels and paths longer than PATH_MAX are walked`() throws {
     let scratch = try Scratch.withFolders()
     try DeepTree.make(in: scratch.open("source"), [UInt8](repeating: 0x65, count: 60), depth: 300, file: "leaf")
     let tree = try walk(scratch)
-    #expect(tree.total == Tally(items: 302, bytes: 4))
-    #expect(try tree.path(301).bytes.count > Int(PATH_MAX))
+    expect(tree.total, is: Tally(items: 302, bytes: 4))
+    expect(try tree.path(301).bytes.count > Int(PATH_MAX))
   }
 
   @Test func `a walk holds few descriptors and stops on request`() throws {
@@ -272,10 +274,10 @@ import Testing
       most.withLock { $0 = max($0, count) }
       return false
     }
-    #expect(tree.total.items == 20_101)
-    #expect(most.withLock { $0 } <= 4)
+    expect(tree.total.items, is: 20_101)
+    expect(most.withLock { $0 } <= 4)
     let calls = Mutex(0)
-    #expect(
+    expect(
       failure {
         _ = try SourceWalk.walk(roots) {
           calls.withLock {
@@ -283,27 +285,27 @@ import Testing
             return $0 == 10
           }
         }
-      } == "stopped")
-    #expect(calls.withLock { $0 } == 10)
-    #expect(scratch.openDescriptors() == 2)
+      }, is: "stopped")
+    expect(calls.withLock { $0 }, is: 10)
+    expect(scratch.openDescriptors(), is: 2)
   }
 
   @Test func `a source that is removed between naming and walking ends the walk`() throws {
     let scratch = try Scratch.withFolders()
     let source = try FolderSource(paths: [scratch.at("source")])
     scratch.move("source", to: "elsewhere")
-    #expect(failure { _ = try source.prepare(until: StopSignal()) } == "source")
+    expect(failure { _ = try source.prepare(until: StopSignal()) }, is: "source")
   }
 
   @Test func `a source that becomes a special file is named`() throws {
     let scratch = try Scratch.withFolders()
     let source = try FolderSource(paths: [scratch.at("source")])
     scratch.move("source", to: "elsewhere")
-    #expect(mkfifo("\(scratch.path)/source", 0o600) == 0)
+    expect(mkfifo("\(scratch.path)/source", 0o600), is: 0)
     let outlet = Outlet()
-    #expect(try source.prepare(until: StopSignal()).total == Tally())
+    expect(try source.prepare(until: StopSignal()).total, is: Tally())
     try source.export(to: outlet)
-    #expect(outlet.unsent == [NotStored(path: Array("source".utf8), .notSendable)])
+    expect(outlet.unsent, is: [NotStored(path: Array("source".utf8), .notSendable)])
   }
 }
 

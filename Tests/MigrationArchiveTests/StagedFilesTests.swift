@@ -1,3 +1,4 @@
+import Expectations
 import MigrationSystem
 import MigrationWire
 import TestSupport
@@ -55,17 +56,17 @@ import Testing
       "rc: old", "config/b: old", "config/data1, 512", "config/data2, 512", "config/link -> b", "config/zero, 512",
       "config/a/deep: old",
     ]
-    #expect(seen() == all)
-    #expect(seen(3) == Array(all.prefix(3)))
+    expect(seen(), is: all)
+    expect(seen(3), is: Array(all.prefix(3)))
     // Each of the first two is read twice, the second time whole.
-    #expect(seen(bytes: 6 + 2 * (512 + 701) + 1 + 512) == Array(all.prefix(6)))
-    #expect(seen(bytes: 6 + 512 + 701) == Array(all.prefix(3)))
-    #expect(files.content(of: rc, atMost: 3) == Array("old".utf8))
-    #expect(files.content(of: rc, atMost: 2) == nil)
+    expect(seen(bytes: 6 + 2 * (512 + 701) + 1 + 512), is: Array(all.prefix(6)))
+    expect(seen(bytes: 6 + 512 + 701), is: Array(all.prefix(3)))
+    expect(files.content(of: rc, atMost: 3), is: Array("old".utf8))
+    expect(files.content(of: rc, atMost: 2) == nil)
     for name in ["config", "config/link", "missing"] {
-      #expect(files.content(of: try ArchivePath(Array(name.utf8)), atMost: 10) == nil)
+      expect(files.content(of: try ArchivePath(Array(name.utf8)), atMost: 10) == nil)
     }
-    #expect(try scratch.directory.openBeneath(Array("\(tree)/rc".utf8)).status().mode == 0o440)
+    expect(try scratch.directory.openBeneath(Array("\(tree)/rc".utf8)).status().mode, is: 0o440)
   }
 
   @Test func `a look at the files leaves the permissions of their directories`() throws {
@@ -77,8 +78,8 @@ import Testing
     let arrived = try scratch.directory.openDirectoryBeneath("\(tree)/config")
     try arrived.setMode(Array("c".utf8), 0o300)
     files.look(atMost: 100) { _, _ in }
-    #expect(try arrived.status(Array("a".utf8)).mode == 0o500)
-    #expect(try arrived.status(Array("c".utf8)).mode == 0o300)
+    expect(try arrived.status(Array("a".utf8)).mode, is: 0o500)
+    expect(try arrived.status(Array("c".utf8)).mode, is: 0o300)
     try source.setMode(Array("a".utf8), 0o700)
   }
 
@@ -95,11 +96,11 @@ import Testing
     try staging.complete(export.result.finish) { _ in }
     _ = try importer.importItems(of: staging) { _ in }
     try importer.area.clear(0xABC, testKeys)
-    #expect(scratch.text("destination/rc") == "a longer content")
+    expect(scratch.text("destination/rc"), is: "a longer content")
     let status = try scratch.directory.openBeneath(Array("destination/rc".utf8)).status()
-    #expect(status.mode == 0o440)
-    #expect(status.modified.seconds == 1_600_000_000)
-    #expect(scratch.names("destination") == ["config", "rc"])
+    expect(status.mode, is: 0o440)
+    expect(status.modified.seconds, is: 1_600_000_000)
+    expect(scratch.names("destination"), is: ["config", "rc"])
   }
 
   @Test func `a process that dies leaves the old content or the new one, and the next one goes on`() throws {
@@ -116,14 +117,14 @@ import Testing
       }
       let files = StagedFiles(of: staging)
       hasDied = thrown { () throws(ArchiveError) in try files.replaceContent(of: rc, with: Array("new".utf8)) } != nil
-      #expect(hasDied == mortal.hasDied)
+      expect(hasDied, is: mortal.hasDied)
       let text = ground.scratch.text("\(ground.tree)/rc")
-      #expect(hasDied ? ["old", "new"].contains(text) : text == "new")
+      expect(hasDied ? ["old", "new"].contains(text) : text == "new")
       mortal.life.withLock { $0 = MortalDisk.Life() }
       try files.replaceContent(of: rc, with: Array("new".utf8))
-      #expect(ground.scratch.text("\(ground.tree)/rc") == "new")
-      #expect(ground.scratch.names(ground.tree) == ["config", "rc"])
+      expect(ground.scratch.text("\(ground.tree)/rc"), is: "new")
+      expect(ground.scratch.names(ground.tree), is: ["config", "rc"])
     }
-    #expect(last > 8)
+    expect(last > 8)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationSystem
 import MigrationWire
 import TestSupport
@@ -47,8 +48,8 @@ import Testing
     // The ninth crosses half a megabyte, and the tenth finds that.
     for number in 0..<9 { try writer.write(try Crafted.frame { $0.item(try full("root/\(number)")) }) }
     let frame = try Crafted.frame { $0.item(try full("root/9")) }
-    #expect(failure { try writer.write(frame) } == "no space")
-    #expect(failure { try writer.write(try Crafted.frame { try $0.hole("root/f", 1, at: 0, 1) }) } == "no space")
+    expect(failure { try writer.write(frame) }, is: "no space")
+    expect(failure { try writer.write(try Crafted.frame { try $0.hole("root/f", 1, at: 0, 1) }) }, is: "no space")
     // Another session begins with the space at that time.
     staging.beginSession(offer(bytes: 0))
     try writer.write(frame)
@@ -73,7 +74,7 @@ import Testing
     ]
     for (number, (frame, refusal)) in attempts.enumerated() {
       let arrival = try Arrival(try Scratch(), offer())
-      #expect(failure { try arrival.writer().write(frame) } == refusal, "\(number)")
+      expect(failure { try arrival.writer().write(frame) }, is: refusal, "\(number)")
     }
   }
 
@@ -83,16 +84,17 @@ import Testing
     let shortage = { (available: UInt64, held: Tally) in
       SpaceShortage(of: offer, held: held, availableBytes: available, availableItems: nil)
     }
-    #expect(shortage(205_000, Tally()) == nil)
-    #expect(shortage(204_999, Tally())?.bytes.needed == 205_000)
-    #expect(shortage(205_000 - 200_000 + 9 * 256, Tally(items: 1)) == nil)
-    #expect(shortage(205_000 - 200_000 + 9 * 256 - 1, Tally(items: 1)) != nil)
-    #expect(shortage(0, Tally(items: 10, bytes: 5_000)) == nil)
+    expect(shortage(205_000, Tally()) == nil)
+    expect(shortage(204_999, Tally())?.bytes.needed, is: 205_000)
+    expect(shortage(205_000 - 200_000 + 9 * 256, Tally(items: 1)) == nil)
+    expect(shortage(205_000 - 200_000 + 9 * 256 - 1, Tally(items: 1)) != nil)
+    expect(shortage(0, Tally(items: 10, bytes: 5_000)) == nil)
     let most = Offer(
       contents: .folders([]), items: Limits.fileSize, bytes: 0, allocated: Limits.fileSize, flags: [],
       metadata: Limits.fileSize)
-    #expect(
-      SpaceShortage(of: most, held: Tally(), availableBytes: .max - 2, availableItems: nil)?.bytes.needed == UInt64.max
+    expect(
+      SpaceShortage(of: most, held: Tally(), availableBytes: .max - 2, availableItems: nil)?.bytes.needed,
+      is: UInt64.max
         - 1)
   }
 
@@ -108,12 +110,12 @@ import Testing
       bytes += data.count
     }
     for case .hole(let place, _) in try export.entries { cost += 96 + place.path.bytes.count }
-    #expect(cost > 20 * 2_500 && cost <= bytes + 2 * 2_700)
+    expect(cost > 20 * 2_500 && cost <= bytes + 2 * 2_700)
     let arrival = try Arrival(scratch, export.offer)
     try arrival.write(export.outlet.frames)
     try arrival.finish(export.result.finish)
     let name = directory.replacing("source", with: "destination/source") + "/sparse"
-    #expect(scratch.read(name) == scratch.read("\(directory)/sparse"))
+    expect(scratch.read(name), is: scratch.read("\(directory)/sparse"))
   }
 
   @Test func `records that are applied at the end are read from the journal, also after a restart`() throws {
@@ -135,10 +137,10 @@ import Testing
       transfer: arrival.staging.transfer, keys: testKeys)
     for staging in [arrival.staging, again] {
       let path = try ArchivePath(Array("root/d1".utf8))
-      #expect(try staging.directoryRecord(path) == items[4])
-      #expect(try staging.directoryRecord(try ArchivePath(Array("root/f".utf8))) == nil)
+      expect(try staging.directoryRecord(path), is: items[4])
+      expect(try staging.directoryRecord(try ArchivePath(Array("root/f".utf8))) == nil)
     }
     try again.complete(finish(items)) { _ in }
-    #expect(scratch.read("\(arrival.tree)/root/link2") == [7])
+    expect(scratch.read("\(arrival.tree)/root/link2"), is: [7])
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationSystem
 import MigrationWire
 import TestSupport
@@ -84,11 +85,11 @@ import Testing
           try frame.chunk("root/sparse", 1, at: 0, pattern(100))
           try frame.hole("root/sparse", 1, at: 100, 900)
         })
-      #expect(staging.arrived == Arrived(Tally(bytes: 1000), holes: 900))
+      expect(staging.arrived, is: Arrived(Tally(bytes: 1000), holes: 900))
     }
     let again = try Staging.recover(
       from: try reopened(name, in: directory), for: offer(), transfer: 0xABC, keys: testKeys)
-    #expect(again.arrived == Arrived(Tally(bytes: 1000), uncounted: 1000))
+    expect(again.arrived, is: Arrived(Tally(bytes: 1000), uncounted: 1000))
   }
 
   @Test func `the progress can be read while a disk hangs`() throws {
@@ -113,14 +114,14 @@ import Testing
         (staging.held, staging.settled, staging.notStored, staging.losses)
       }
       let answer = try asking.value()
-      #expect(answer.0.items <= 4 && answer.1 == answer.0 && answer.2 == 0 && answer.3 == [])
+      expect(answer.0.items <= 4 && answer.1 == answer.0 && answer.2 == 0 && answer.3 == [])
       barrier.open()
       try writing.value()
-      #expect(staging.held == Tally(items: 3, bytes: 53))
+      expect(staging.held, is: Tally(items: 3, bytes: 53))
       guard isHeld else { break }
       stops += 1
     }
-    #expect(stops > 20)
+    expect(stops > 20)
   }
 
   @Test func `the figures equal the ledger's after each step, including refusals and a recovery`() throws {
@@ -131,7 +132,7 @@ import Testing
       let (held, refused) = staging.shared.withLock {
         (Tally(items: $0.ledger.total.items, bytes: $0.ledger.heldBytes), $0.ledger.refusedTotal)
       }
-      #expect(staging.held == held && staging.notStored == refused.items && staging.settled == held.adding(refused))
+      expect(staging.held == held && staging.notStored == refused.items && staging.settled == held.adding(refused))
     }
     let frames = try [
       Crafted.frame { $0.file(try record("root/a", .file(size: 3)), [1, 2, 3]) },
@@ -149,12 +150,12 @@ import Testing
         try writer.write(frame)
         check(staging)
       }
-      #expect(staging.held == Tally(items: 1, bytes: 103) && staging.notStored == 2)
+      expect(staging.held == Tally(items: 1, bytes: 103) && staging.notStored == 2)
     }
     let disk = NarrowDisk(try reopened(name, in: directory))
     let staging = try Staging.recover(
       from: disk, for: offer(), transfer: 0xABC, keys: testKeys)
     check(staging)
-    #expect(staging.held == Tally(items: 1, bytes: 103) && staging.notStored == 2)
+    expect(staging.held == Tally(items: 1, bytes: 103) && staging.notStored == 2)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationSystem
 import MigrationWire
 import TestSupport
@@ -17,14 +18,14 @@ import Testing
   @Test func `a time of change is trusted if every change moves it, or if it is later`() {
     let (ext4, exfat, fuse, nfs) = (0xEF53, 0x2011_BAB0, 0x6573_5546, 0x6969) as (UInt64, UInt64, UInt64, UInt64)
     let same = status(modified: 7, changed: 7)
-    for type in [ext4, nfs] { #expect(StampKeeping(fileSystemType: type).showsEveryChange(same)) }
+    for type in [ext4, nfs] { expect(StampKeeping(fileSystemType: type).showsEveryChange(same)) }
     for type in [exfat, fuse] {
       let keeping = StampKeeping(fileSystemType: type)
-      #expect(keeping == .unknown)
-      #expect(!keeping.showsEveryChange(same))
-      #expect(!keeping.showsEveryChange(status(modified: 7, changed: 6)))
-      #expect(!keeping.showsEveryChange(status(modified: -7, changed: 0)))
-      #expect(keeping.showsEveryChange(status(modified: 7, changed: 8)))
+      expect(keeping, is: .unknown)
+      expect(!keeping.showsEveryChange(same))
+      expect(!keeping.showsEveryChange(status(modified: 7, changed: 6)))
+      expect(!keeping.showsEveryChange(status(modified: -7, changed: 0)))
+      expect(keeping.showsEveryChange(status(modified: 7, changed: 8)))
     }
   }
 
@@ -64,15 +65,15 @@ import Testing
       scratch.patch("source/file", pattern(size, seed: 9), at: 0)
       scratch.setTime("source/file", 1_000_000_000, 5)
     }
-    #expect(content == pattern(size, seed: 9))
-    #expect(second == size)
+    expect(content, is: pattern(size, seed: 9))
+    expect(second, is: size)
   }
 
   @Test func `a part is sent again only if the disk keeps no time of change`() throws {
     let doubtful = try sendInTwoSessions(try scratch(), .unknown)
-    #expect(doubtful.content == pattern(size) && doubtful.second == size)
+    expect(doubtful.content == pattern(size) && doubtful.second == size)
     let certain = try sendInTwoSessions(try scratch(), .ownClock)
-    #expect(certain.content == pattern(size) && certain.second < size)
+    expect(certain.content == pattern(size) && certain.second < size)
   }
 
   @Test func `a complete file is held on every kind of disk`() throws {
@@ -81,7 +82,7 @@ import Testing
     let arrival = try Arrival(scratch, offer(["source"]))
     try arrival.write(try source.export(HeldItems()).frames)
     let second = try source.export(HeldItems(of: arrival.staging))
-    #expect(try second.frames.flatMap(entriesOf).allSatisfy { $0.text == "source" })
+    expect(try second.frames.flatMap(entriesOf).allSatisfy { $0.text == "source" })
     try arrival.write(second.frames)
     try arrival.finish(second.finish)
   }
@@ -98,7 +99,7 @@ import Testing
     }
     try arrival.write(second.frames)
     try arrival.finish(second.finish)
-    #expect(scratch.snapshot("destination")["source/file"]?.content == pattern(size))
+    expect(scratch.snapshot("destination")["source/file"]?.content, is: pattern(size))
   }
 }
 

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -31,10 +32,10 @@ import Testing
     for (index, frame) in frames.enumerated() { try writers[index % 3].write(frame) }
     try arrival.finish(finish([try fileRecord(generation)]))
     let entry = try #require(scratch.snapshot("destination")["root/file"])
-    #expect(entry.content == content && entry.mode == 0o640 && entry.seconds == 99 && entry.nanoseconds == 3)
+    expect(entry.content == content && entry.mode == 0o640 && entry.seconds == 99 && entry.nanoseconds == 3)
     // The staging directory keeps four open (its parent, itself, its tree, its journal), and each
     // writer the directory it wrote to last.
-    #expect(scratch.openDescriptors() <= 4 + writers.count)
+    expect(scratch.openDescriptors() <= 4 + writers.count)
   }
 
   @Test func `every order of a record and its chunks results in the file`() throws {
@@ -81,8 +82,8 @@ import Testing
     }
     try arrival.write([Crafted.frame { for record in records { $0.item(record) } }])
     try arrival.finish(finish(records))
-    #expect(scratch.names("destination/root") == ["a", "b", "c", "d"])
-    #expect(scratch.openDescriptors() <= 5)
+    expect(scratch.names("destination/root"), is: ["a", "b", "c", "d"])
+    expect(scratch.openDescriptors() <= 5)
   }
 
   @Test func `two streams write one large file, and one of them completes it`() throws {
@@ -103,10 +104,10 @@ import Testing
       for (index, frame) in frames.enumerated() { halves[index % 2].append(frame) }
       // The record comes first, last, or in between.
       halves[Int(round) % 2].insert(item, at: Int(round) * 32 / 19)
-      #expect(try concurrently(halves, into: arrival) == [nil, nil])
+      expect(try concurrently(halves, into: arrival), is: [nil, nil])
       try arrival.finish(finish([whole]))
       let entry = try #require(scratch.snapshot("destination")["root/file"])
-      #expect(entry.content == bytes && entry.seconds == 7)
+      expect(entry.content == bytes && entry.seconds == 7)
     }
   }
 
@@ -129,15 +130,15 @@ import Testing
       streams[0].append(Crafted.frame { $0.item(file) })
       streams[1].append(try Crafted.frame { try $0.chunk(path, 2, at: 0, [1, 2, 3, 4]) })
       if streams[0].count == 100 || number == 1_499 {
-        #expect(try concurrently(streams, into: arrival) == [nil, nil])
+        expect(try concurrently(streams, into: arrival), is: [nil, nil])
         streams = [[], []]
       }
     }
-    #expect(arrival.staging.report.partials.isEmpty)
+    expect(arrival.staging.report.partials.isEmpty)
     try arrival.finish(finish(records))
     let snapshot = scratch.snapshot("destination/root")
-    #expect(snapshot.entries.count == 1_500)
-    #expect(snapshot.entries.values.allSatisfy { $0.content == [1, 2, 3, 4] })
+    expect(snapshot.entries.count, is: 1_500)
+    expect(snapshot.entries.values.allSatisfy { $0.content == [1, 2, 3, 4] })
   }
 
   @Test func `four streams bring one tree with every item twice`() throws {
@@ -152,10 +153,10 @@ import Testing
     let arrival = try Arrival(scratch, export.offer)
     var streams = [[[UInt8]]](repeating: [], count: 4)
     for (index, frame) in export.outlet.frames.enumerated() { streams[index % 4].append(frame) }
-    #expect(try concurrently(streams, into: arrival) == [nil, nil, nil, nil])
-    #expect(try concurrently(streams.map { $0.reversed() }, into: arrival) == [nil, nil, nil, nil])
+    expect(try concurrently(streams, into: arrival), is: [nil, nil, nil, nil])
+    expect(try concurrently(streams.map { $0.reversed() }, into: arrival), is: [nil, nil, nil, nil])
     try arrival.finish(export.result.finish)
-    #expect(scratch.snapshot("destination/source").differences(from: before) == [])
+    expect(scratch.snapshot("destination/source").differences(from: before), is: [])
   }
 
   @Test func `one stream at a time writes into a file`() throws {
@@ -172,7 +173,7 @@ import Testing
       try RunningThread("stream") { for _ in 0..<500 { try open.write(at: UInt64(number), [1].span) } }
     }
     for thread in threads { try thread.value() }
-    #expect(most.load(ordering: .relaxed) == 1)
+    expect(most.load(ordering: .relaxed), is: 1)
   }
 
   @Test func `a large file has space ahead of its data, and none behind a hole`() throws {
@@ -182,9 +183,9 @@ import Testing
     let open = Staging.OpenFile(file: file, isRecovered: false)
     let piece = [UInt8](repeating: 1, count: 1 << 20)
     for number in 0..<17 { try open.write(at: UInt64(number) << 20, piece.span) }
-    #expect(file.reserved() > 8 << 20)
+    expect(file.reserved() > 8 << 20)
     try open.clear(8 << 20..<1 << 40)
-    #expect(file.reserved() == 0)
+    expect(file.reserved(), is: 0)
   }
 
   /// Writes each list of frames on its own thread. Returns the result of each.

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import TestSupport
 import Testing
@@ -45,13 +46,13 @@ import Testing
 
   @Test func `complete files of a folder that could not be listed arrive, and what is gone does not`() throws {
     let names = try arrives(keeping: UnreadableSource([path("root/dir"), path("no//path")], isAll: false))
-    #expect(names.filter { !$0.isEmpty } == ["a", "dir", "dir/b", "dir/sub", "dir/sub/c"])
-    #expect(scratch.read("destination/root/dir/sub/c") == pattern(3))
+    expect(names.filter { !$0.isEmpty }, is: ["a", "dir", "dir/b", "dir/sub", "dir/sub/c"])
+    expect(scratch.read("destination/root/dir/sub/c"), is: pattern(3))
   }
 
   @Test func `nothing is stale as long as not every unreadable path is named`() throws {
     let names = try arrives(keeping: UnreadableSource([], isAll: true))
-    #expect(names.filter { !$0.isEmpty }.count == 6)
+    expect(names.filter { !$0.isEmpty }.count, is: 6)
   }
 
   /// How the newer state of a complete file ends.
@@ -72,11 +73,11 @@ import Testing
     }
     let kept = UnreadableSource(ending == .unreadable ? [path("root/directory")] : [], isAll: false)
     try arrival.staging.complete(finish(readable + (ending == .complete ? [newer] : [])), keeping: kept) { _ in }
-    #expect(scratch.names(arrival.tree) == ["root"])
+    expect(scratch.names(arrival.tree), is: ["root"])
     _ = try arrival.importer.importItems(of: arrival.staging) { _ in }
-    #expect(scratch.names("destination/root").sorted() == (ending == .gone ? ["a"] : ["a", "directory"]))
+    expect(scratch.names("destination/root").sorted(), is: (ending == .gone ? ["a"] : ["a", "directory"]))
     guard ending != .gone else { return }
-    #expect(scratch.read("destination/root/directory") == pattern(ending == .complete ? 8 : 4))
+    expect(scratch.read("destination/root/directory"), is: pattern(ending == .complete ? 8 : 4))
   }
 
   /// What a process that died, or a power loss, has left of a file that was kept.
@@ -117,12 +118,12 @@ import Testing
     again.drop(lost.map { testKeys.mark(path: $0.path, generation: $0.generation) })
     try again.complete(finish(readable), keeping: UnreadableSource([path("root/directory")], isAll: false)) { _ in }
     _ = try arrival.importer.importItems(of: again) { _ in }
-    #expect(scratch.names("destination/root").sorted() == ["a", "directory"])
-    #expect(scratch.read("destination/root/directory") == pattern(4))
-    #expect(scratch.names(arrival.tree) == [])
+    expect(scratch.names("destination/root").sorted(), is: ["a", "directory"])
+    expect(scratch.read("destination/root/directory"), is: pattern(4))
+    expect(scratch.names(arrival.tree), is: [])
   }
 
   @Test func `without an unreadable path, what is gone is dropped`() throws {
-    #expect(try arrives(keeping: UnreadableSource()).filter { !$0.isEmpty } == ["a"])
+    expect(try arrives(keeping: UnreadableSource()).filter { !$0.isEmpty }, is: ["a"])
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import MigrationWire
@@ -26,10 +27,10 @@ import Testing
     scratch.makeLink("source/d./link", to: "plain")
     scratch.write("source/large", [1])
     scratch.cut("source/large", to: 4_294_967_296)
-    #expect(link(scratch.path("source/large"), scratch.path("source/large too")) == 0)
+    expect(link(scratch.path("source/large"), scratch.path("source/large too")), is: 0)
     // The destination cannot hold the first name, but can hold the second, which becomes the file.
     scratch.write("source/a-first:", pattern(20))
-    #expect(link(scratch.path("source/a-first:"), scratch.path("source/z-second")) == 0)
+    expect(link(scratch.path("source/a-first:"), scratch.path("source/z-second")), is: 0)
     scratch.letSettle()
     return scratch
   }
@@ -40,48 +41,50 @@ import Testing
     let left = export.outlet.unsent.map {
       "\(String(decoding: $0.path.dropFirst("source/".count), as: UTF8.self)) \($0.reason.name)"
     }
-    #expect(
-      left.sorted() == [
+    expect(
+      left.sorted(),
+      is: [
         "a-first: nameNotAllowed", "d. nameNotAllowed", "d./e directoryNotStored", "d./e/y directoryNotStored",
         "d./link directoryNotStored", "d./x directoryNotStored", "dot. nameNotAllowed", "large too tooLarge",
         "large tooLarge", "link kindNotSupported", "n\u{FFFD} nameNotAllowed", "space  nameNotAllowed",
         "what? nameNotAllowed",
       ])
-    #expect(export.outlet.unsent.allSatisfy { $0.reason.party == .destination })
+    expect(export.outlet.unsent.allSatisfy { $0.reason.party == .destination })
     let finish = export.result.finish
-    #expect(finish.withheld == 13 && finish.unsent == 0 && finish.total.items + 13 == export.summary.total.items)
-    #expect(export.source.withholding(for: Self.narrow).count == 13)
+    expect(finish.withheld == 13 && finish.unsent == 0 && finish.total.items + 13 == export.summary.total.items)
+    expect(export.source.withholding(for: Self.narrow).count, is: 13)
     let sent = try export.entries.compactMap(\.record)
-    #expect(
-      sent.map { String(decoding: $0.path.bytes, as: UTF8.self) }.sorted() == [
+    expect(
+      sent.map { String(decoding: $0.path.bytes, as: UTF8.self) }.sorted(),
+      is: [
         "source", "source/A", "source/a", "source/d", "source/d/x", "source/plain", "source/z-second",
       ])
-    #expect(sent.allSatisfy { $0.kind != .hardLink && Self.narrow.refusal(of: $0) == nil })
+    expect(sent.allSatisfy { $0.kind != .hardLink && Self.narrow.refusal(of: $0) == nil })
     // Progress is complete nevertheless.
-    #expect(export.outlet.skipped.bytes + export.outlet.counted.bytes == export.summary.total.bytes)
+    expect(export.outlet.skipped.bytes + export.outlet.counted.bytes, is: export.summary.total.bytes)
   }
 
   @Test func `the user learns the numbers of left-out items before any data is sent`() throws {
     let scratch = try tree()
     let export = try Export([scratch.at("source")])
-    #expect(
-      export.source.withholding(for: Self.narrow).clause
-        == "the destination cannot hold names that are not UTF-8 (1 left out), names with control characters or "
+    expect(
+      export.source.withholding(for: Self.narrow).clause,
+      is: "the destination cannot hold names that are not UTF-8 (1 left out), names with control characters or "
         + "one of \" * : < > ? \\ | (2), names that end in a dot (2), names that end in a space (1), "
         + "symbolic links (1), files of 4 GiB or more (2), and items in directories that it cannot hold (4)")
     var few = DestinationTraits()
     few.keepsSymbolicLinks = false
     few.largestFile = 4_294_967_295
-    #expect(
-      export.source.withholding(for: few).clause
-        == "the destination cannot hold symbolic links (2 left out), and files of 4 GiB or more (2)")
-    #expect(export.source.withholding(for: DestinationTraits()).clause == nil)
+    expect(
+      export.source.withholding(for: few).clause,
+      is: "the destination cannot hold symbolic links (2 left out), and files of 4 GiB or more (2)")
+    expect(export.source.withholding(for: DestinationTraits()).clause == nil)
     few.keepsSymbolicLinks = true
     few.largestFile = 17_592_186_040_320
     few.longestTarget = 4
-    #expect(
-      export.source.withholding(for: few).clause
-        == "the destination cannot hold symbolic links with targets of more than 4 bytes (2 left out)")
+    expect(
+      export.source.withholding(for: few).clause,
+      is: "the destination cannot hold symbolic links with targets of more than 4 bytes (2 left out)")
   }
 
   @Test func `a destination that can hold every item gets every item`() throws {
@@ -89,7 +92,7 @@ import Testing
     scratch.cut("source/large", to: 10)
     scratch.letSettle()
     let export = try Export([scratch.at("source")])
-    #expect(export.result.finish.withheld == 0 && export.result.finish.total == export.summary.total)
+    expect(export.result.finish.withheld == 0 && export.result.finish.total == export.summary.total)
   }
 
   @Test func `an item that became too large after the walk is left out, too`() throws {
@@ -102,8 +105,8 @@ import Testing
       scratch.write("source/file", pattern(11))
       scratch.letSettle()
     }
-    #expect(export.result.finish.withheld == 1 && export.outlet.unsent.map(\.reason) == [.tooLarge])
-    #expect(try export.entries.map(\.text) == ["link"])
+    expect(export.result.finish.withheld == 1 && export.outlet.unsent.map(\.reason) == [.tooLarge])
+    expect(try export.entries.map(\.text), is: ["link"])
   }
 
   @Test func `an app's items are left out in the same way`() throws {
@@ -116,7 +119,7 @@ import Testing
     try appending.append(scratch.open("source").directory.openChild("plain"), at: Array("plain".utf8))
     let result = appending.finish()
     // The link, the directory created on the way, the directory in it and the file in that.
-    #expect(result.finish.withheld == 4 && result.finish.total.items == 1 && result.finish.unsent == 0)
+    expect(result.finish.withheld == 4 && result.finish.total.items == 1 && result.finish.unsent == 0)
   }
 }
 
@@ -144,8 +147,8 @@ import Testing
       held.add(Held(kind: .taken, marks: marks.taken))
       return try Export([scratch.at("source/root")], held: held, traits: traits).result.finish.leftOut
     }
-    #expect(try leftOut(traits) == LeftOut(present: 3))
-    #expect(try leftOut(DestinationTraits()) == (granularity == 1 ? LeftOut(present: 3) : LeftOut(differing: 3)))
+    expect(try leftOut(traits), is: LeftOut(present: 3))
+    expect(try leftOut(DestinationTraits()), is: (granularity == 1 ? LeftOut(present: 3) : LeftOut(differing: 3)))
   }
 
   @Test(.enabled(if: MountedDisk.Kind.ext4.isHere, "no ext4 can be mounted here"))
@@ -173,9 +176,9 @@ import Testing
       try arrival.write(export.outlet.frames)
       return (export.result.finish.leftOut, try arrival.finish(export.result.finish))
     }
-    #expect(try pass(.skip, 1).1 == [Done.Loss(kind: .time, count: 2)])
-    #expect(try pass(.skip, 2).0 == LeftOut(present: 3))
-    #expect(try pass(.merge, 3).0 == LeftOut(present: 3) && scratch.names("destination/root").count == 3)
+    expect(try pass(.skip, 1).1, is: [Done.Loss(kind: .time, count: 2)])
+    expect(try pass(.skip, 2).0, is: LeftOut(present: 3))
+    expect(try pass(.merge, 3).0 == LeftOut(present: 3) && scratch.names("destination/root").count == 3)
   }
 
   @Test func `rounded times and fixed permissions are counted once each`() throws {
@@ -204,10 +207,10 @@ import Testing
       })
     try staging.complete(finish(records)) { _ in }
     let losses = [Done.Loss(kind: .mode, count: 2), Done.Loss(kind: .time, count: 3)]
-    #expect(staging.losses == losses)
+    expect(staging.losses, is: losses)
     // Another process that recovers the same data counts the same.
     let again = try Staging.recover(from: disk, for: offer(), transfer: 1, keys: testKeys)
-    #expect(again.losses == losses)
+    expect(again.losses, is: losses)
   }
 }
 

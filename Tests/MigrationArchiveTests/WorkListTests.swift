@@ -1,3 +1,4 @@
+import Expectations
 import MigrationSystem
 import MigrationWire
 import TestSupport
@@ -47,12 +48,12 @@ import Testing
       let reader = Int.random(in: 1...readers, using: &dice)
       if let done = hands.removeValue(forKey: reader) { list.done(done.count, of: batch) }
       guard let items = run(next(&list, reader)) else { continue }
-      #expect(items.count <= WorkList.run.items)
+      expect(items.count <= WorkList.run.items)
       seen += items
       hands[reader] = items
     }
-    #expect(seen.sorted() == Array(tree.nodes.indices))
-    #expect(list.isDone(batch) && list.waitingFrames(of: 1_000, now: 0) == 0)
+    expect(seen.sorted(), is: Array(tree.nodes.indices))
+    expect(list.isDone(batch) && list.waitingFrames(of: 1_000, now: 0) == 0)
   }
 
   @Test func `two readers are in different folders as long as there are two`() throws {
@@ -66,7 +67,7 @@ import Testing
         folders[reader, default: []] += items.map { tree.nodes[$0].parent }
       }
     }
-    #expect(Set(folders[1] ?? []).intersection(folders[2] ?? []).subtracting([-1]).isEmpty)
+    expect(Set(folders[1] ?? []).intersection(folders[2] ?? []).subtracting([-1]).isEmpty)
   }
 
   @Test func `a reader without work takes half of the rest of another reader's folder`() throws {
@@ -75,23 +76,23 @@ import Testing
     _ = list.add(tree)
     let first = try #require(run(next(&list, 1)))
     let second = try #require(run(next(&list, 2)))
-    #expect(first.lowerBound == 0 && second.lowerBound > 400 && second.lowerBound < 700)
+    expect(first.lowerBound == 0 && second.lowerBound > 400 && second.lowerBound < 700)
   }
 
   @Test func `a run has few items if files are large`() throws {
     var list = WorkList(readers: 1)
     _ = list.add(tree([100], size: 300_000))
-    #expect(run(next(&list, 1))?.count == 5, "the folder, and four files that make a megabyte")
+    expect(run(next(&list, 1))?.count, is: 5, "the folder, and four files that make a megabyte")
   }
 
   @Test func `merged items are not waited for`() {
     var list = WorkList(readers: 1)
     let batch = list.add(tree([1]), merged: [0])
-    #expect(run(next(&list, 1)) == 0..<2)
+    expect(run(next(&list, 1)), is: 0..<2)
     let isLast = list.done(1, of: batch)
-    #expect(isLast && list.isEmpty)
+    expect(isLast && list.isEmpty)
     let nothing = list.add(SourceTree())
-    #expect(list.isDone(nothing), "an empty batch is done immediately")
+    expect(list.isDone(nothing), "an empty batch is done immediately")
   }
 
   @Test func `a postponed item is handed out when it is due, also to another reader`() throws {
@@ -100,10 +101,10 @@ import Testing
     let items = try #require(run(next(&list, 1)))
     let item = WorkList.Item(batch: batch, index: 1)
     list.postpone(item, WorkList.Tries(looks: 1), until: 5)
-    #expect(next(&list, 2, now: 4) == .nothing(until: 5))
-    #expect(next(&list, 2, now: 5) == .again(item, WorkList.Tries(looks: 1)))
+    expect(next(&list, 2, now: 4), is: .nothing(until: 5))
+    expect(next(&list, 2, now: 5), is: .again(item, WorkList.Tries(looks: 1)))
     list.done(items.count, of: batch)
-    #expect(list.isEmpty)
+    expect(list.isEmpty)
   }
 
   @Test func `changing items are tried when the rest is done, after a pause, and behind the frames with their parts`()
@@ -114,16 +115,16 @@ import Testing
     let items = try #require(run(next(&list, 1)))
     let item = WorkList.Item(batch: batch, index: 1)
     list.changed(item, WorkList.Tries(reads: 1), lastFrame: 7)
-    #expect(next(&list, 2) == .nothing(until: nil), "another reader has the item")
+    expect(next(&list, 2), is: .nothing(until: nil), "another reader has the item")
     list.done(items.count - 1, of: batch)
-    #expect(next(&list, 2, now: 10) == .nothing(until: 10.02))
-    #expect(next(&list, 2, now: 11, written: 7) == .nothing(until: nil), "frame 7 is not written")
-    #expect(next(&list, 2, now: 11, written: 8) == .again(item, WorkList.Tries(reads: 1)))
+    expect(next(&list, 2, now: 10), is: .nothing(until: 10.02))
+    expect(next(&list, 2, now: 11, written: 7), is: .nothing(until: nil), "frame 7 is not written")
+    expect(next(&list, 2, now: 11, written: 8), is: .again(item, WorkList.Tries(reads: 1)))
     list.changed(item, WorkList.Tries(reads: 2), lastFrame: 0)
-    #expect(next(&list, 1, now: 11, written: 8) == .nothing(until: 11.1))
-    #expect(next(&list, 1, now: 11.1, written: 8) == .again(item, WorkList.Tries(reads: 2)))
+    expect(next(&list, 1, now: 11, written: 8), is: .nothing(until: 11.1))
+    expect(next(&list, 1, now: 11.1, written: 8), is: .again(item, WorkList.Tries(reads: 2)))
     list.done(1, of: batch)
-    #expect(list.isEmpty)
+    expect(list.isEmpty)
   }
 
   @Test func `readers without other work join a large file, which is complete when the last reader leaves it`()
@@ -133,12 +134,12 @@ import Testing
     let batch = list.add(tree([1]))
     _ = next(&list, 1)
     let file = list.opened(WorkList.Item(batch: batch, index: 1), after: nil)
-    #expect(next(&list, 2) == .file(file) && next(&list, 3) == .file(file))
+    expect(next(&list, 2) == .file(file) && next(&list, 3) == .file(file))
     list.exhausted(file)
     let lasts = (1...3).map { _ in list.left(file) }
-    #expect(lasts == [false, false, true])
+    expect(lasts, is: [false, false, true])
     list.done(2, of: batch)
-    #expect(list.isEmpty)
+    expect(list.isEmpty)
   }
 
   @Test func `a file that must follow a frame is read when that frame is written`() throws {
@@ -146,20 +147,20 @@ import Testing
     let batch = list.add(tree([1]))
     _ = next(&list, 1)
     let file = list.opened(WorkList.Item(batch: batch, index: 1), after: 3)
-    #expect(next(&list, 1, written: 3) == .nothing(until: nil))
-    #expect(next(&list, 1, written: 4) == .file(file))
+    expect(next(&list, 1, written: 3), is: .nothing(until: nil))
+    expect(next(&list, 1, written: 4), is: .file(file))
     list.exhausted(file)
     let isLast = list.left(file)
-    #expect(isLast)
+    expect(isLast)
   }
 
   @Test func `batches are read concurrently`() throws {
     var list = WorkList(readers: 2)
     let (one, two) = (list.add(tree([1])), list.add(tree([1])))
-    #expect(next(&list, 1) == .run(one, 0..<2))
-    #expect(next(&list, 2) == .run(two, 0..<2))
+    expect(next(&list, 1), is: .run(one, 0..<2))
+    expect(next(&list, 2), is: .run(two, 0..<2))
     list.done(2, of: two)
-    #expect(list.isDone(two) && !list.isDone(one) && !list.isEmpty)
+    expect(list.isDone(two) && !list.isDone(one) && !list.isEmpty)
   }
 }
 
@@ -167,11 +168,11 @@ import Testing
 @Suite struct LinkedNamesTests {
   @Test func `a name that leads to another file now releases its claim`() {
     var names = LinkedNames()
-    #expect(names.claim(1, 10) == .mine)
-    #expect(names.claim(2, 20) == .mine)
+    expect(names.claim(1, 10), is: .mine)
+    expect(names.claim(2, 20), is: .mine)
     // The first is looked at once more, and now has the generation that the second carries.
-    #expect(names.claim(1, 20) == .others)
-    #expect(names.claim(3, 10) == .mine)
+    expect(names.claim(1, 20), is: .others)
+    expect(names.claim(3, 10), is: .mine)
   }
 
   /// The claims of names of one generation, in this order.
@@ -183,10 +184,10 @@ import Testing
   @Test func `the first name carries the content, and the others link to it when it is sent`() {
     var names = LinkedNames()
     let before = claims(&names, [(1, 7), (1, 7), (2, 7)])
-    #expect(before == [.mine, .mine, .others])
+    expect(before, is: [.mine, .mine, .others])
     names.sent(1, 7)
     let after = claims(&names, [(2, 7)])
-    #expect(after == [.sent(1)])
+    expect(after, is: [.sent(1)])
   }
 
   @Test func `a name that carries no content leaves it to another`() {
@@ -194,7 +195,7 @@ import Testing
     _ = names.claim(1, 7)
     names.released(1)
     let after = claims(&names, [(2, 7), (1, 7)])
-    #expect(after == [.mine, .others])
+    expect(after, is: [.mine, .others])
   }
 
   @Test func `a name that turns out to be in another state links to that state`() {
@@ -202,6 +203,6 @@ import Testing
     _ = names.claim(1, 7)
     names.sent(1, 8)
     let after = claims(&names, [(2, 7), (3, 8)])
-    #expect(after == [.mine, .sent(1)])
+    expect(after, is: [.mine, .sent(1)])
   }
 }

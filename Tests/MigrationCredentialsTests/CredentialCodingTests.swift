@@ -1,3 +1,4 @@
+import Expectations
 import MigrationSystem
 import MigrationWire
 import Testing
@@ -27,9 +28,9 @@ struct CredentialCodingTests {
   ]
 
   @Test func `a decoded value equals the encoded value`() throws {
-    #expect(try CredentialItem(Self.item.encoded) == Self.item)
-    for request in Self.requests { #expect(try CredentialRequest(request.encoded) == request) }
-    for reply in Self.replies { #expect(try CredentialReply(reply.encoded) == reply) }
+    expect(try CredentialItem(Self.item.encoded), is: Self.item)
+    for request in Self.requests { expect(try CredentialRequest(request.encoded), is: request) }
+    for reply in Self.replies { expect(try CredentialReply(reply.encoded), is: reply) }
   }
 
   /// If changed bytes can be decoded, encoding the value returns the same bytes: each value has one
@@ -38,18 +39,18 @@ struct CredentialCodingTests {
     for bytes in Self.requests.map(\.encoded) {
       for changed in Self.changes(of: bytes) {
         guard let request = try? CredentialRequest(changed) else { continue }
-        #expect(request.encoded == changed)
+        expect(request.encoded, is: changed)
       }
     }
     for bytes in Self.replies.map(\.encoded) {
       for changed in Self.changes(of: bytes) {
         guard let reply = try? CredentialReply(changed) else { continue }
-        #expect(reply.encoded == changed)
+        expect(reply.encoded, is: changed)
       }
     }
     for changed in Self.changes(of: Self.item.encoded) {
       guard let item = try? CredentialItem(changed) else { continue }
-      #expect(item.encoded == changed)
+      expect(item.encoded, is: changed)
     }
   }
 
@@ -106,9 +107,9 @@ struct CredentialCodingTests {
       CredentialChanges(
         attributes, data: [UInt8](repeating: 1, count: CredentialLimits.data),
         group: String(repeating: "g", count: Limits.identifier)))
-    #expect(attributes.encoded.count == CredentialLimits.attributes)
-    #expect(request.encoded.count <= PacketSocket.longestPacket)
-    #expect(try CredentialRequest(request.encoded) == request)
+    expect(attributes.encoded.count, is: CredentialLimits.attributes)
+    expect(request.encoded.count <= PacketSocket.longestPacket)
+    expect(try CredentialRequest(request.encoded), is: request)
   }
 
   @Test(arguments: [
@@ -119,7 +120,7 @@ struct CredentialCodingTests {
   ])
   func `the decoder refuses a request beyond a limit as too large`(_ request: CredentialRequest) {
     let error = #expect(throws: Violation.self) { try CredentialRequest(request.encoded) }
-    #expect(error?.code == .limit)
+    expect(error?.code, is: .limit)
   }
 
   @Test(arguments: [

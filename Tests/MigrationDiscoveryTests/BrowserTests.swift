@@ -1,3 +1,4 @@
+import Expectations
 import Testing
 
 @testable import MigrationDiscovery
@@ -12,10 +13,10 @@ import Testing
     let browsing = Browsing(links: [.v4: [ip(192, 0, 2, 1)]])
     browsing.run(until: 400)
     let times = browsing.times(ServiceNames.type, .ptr)
-    #expect(times[0] >= 100.02 && times[0] <= 100.12)
+    expect(times[0] >= 100.02 && times[0] <= 100.12)
     let gaps = zip(times, times.dropFirst()).map { ($1 - $0).rounded() }
-    #expect(gaps == [1, 2, 4, 8, 16, 32, 60, 60, 60])
-    #expect(browsing.asked.allSatisfy { !$0.packet.questions[0].wantsUnicast })
+    expect(gaps, is: [1, 2, 4, 8, 16, 32, 60, 60, 60])
+    expect(browsing.asked.allSatisfy { !$0.packet.questions[0].wantsUnicast })
   }
 
   @Test func `an answer in the form of other programs results in an instance`() {
@@ -23,8 +24,8 @@ import Testing
     browsing.hear(PacketTests.answer)
     browsing.run(until: 101)
     let address = FoundAddress(ip(192, 0, 2, 7), heardOn: 2)
-    #expect(browsing.found == [Found(name: "old laptop", instance: nil, port: 4242, addresses: [address])])
-    #expect(address.interface == 0)
+    expect(browsing.found, is: [Found(name: "old laptop", instance: nil, port: 4242, addresses: [address])])
+    expect(address.interface, is: 0)
   }
 
   @Test func `addresses of all links belong to one instance, in order of preference`() {
@@ -33,9 +34,10 @@ import Testing
     browsing.hear("laptop", id: 7, [linkLocal, autoconfigured, local, ip(192, 0, 2, 7)])
     browsing.hear("laptop", id: 7, [linkLocal, ip(192, 0, 2, 7), ip(198, 51, 100, 7)], on: second)
     browsing.run(until: 101)
-    #expect(browsing.found.count == 1 && browsing.changes == 1)
-    #expect(
-      browsing.found.first?.addresses == [
+    expect(browsing.found.count == 1 && browsing.changes == 1)
+    expect(
+      browsing.found.first?.addresses,
+      is: [
         FoundAddress(ip(192, 0, 2, 7), heardOn: 2), FoundAddress(ip(198, 51, 100, 7), heardOn: 3),
         FoundAddress(local, heardOn: 2), FoundAddress(linkLocal, heardOn: 2), FoundAddress(linkLocal, heardOn: 3),
         FoundAddress(autoconfigured, heardOn: 2),
@@ -49,14 +51,14 @@ import Testing
     browsing.hear([DNSRecord(ServiceNames.type, .pointer(instance), ttl: 4500)])
     browsing.run(until: 108)
     let asked = browsing.times(instance, .srv)
-    #expect(asked.count == 4 && asked == browsing.times(instance, .txt) && browsing.found.isEmpty)
-    #expect(zip(asked, asked.dropFirst()).allSatisfy { $1 - $0 >= 1 })
+    expect(asked.count == 4 && asked == browsing.times(instance, .txt) && browsing.found.isEmpty)
+    expect(zip(asked, asked.dropFirst()).allSatisfy { $1 - $0 >= 1 })
     browsing.hear([DNSRecord(instance, .service(ServiceLocation(port: 1, target: host)), ttl: 120)])
     browsing.run(until: 116)
-    #expect(!browsing.times(host, .a).isEmpty && !browsing.times(host, .aaaa).isEmpty && browsing.found.isEmpty)
+    expect(!browsing.times(host, .a).isEmpty && !browsing.times(host, .aaaa).isEmpty && browsing.found.isEmpty)
     browsing.hear([DNSRecord(host, .address(ip(192, 0, 2, 7)), ttl: 120)])
     browsing.run(until: 117)
-    #expect(browsing.found.map(\.name) == ["laptop"])
+    expect(browsing.found.map(\.name), is: ["laptop"])
   }
 
   @Test func `a question for the type names known instances as long as half of their lifetime is left`() {
@@ -64,13 +66,13 @@ import Testing
     for number in 0..<30 { browsing.hear("laptop \(number)", id: UInt64(number), [ip(192, 0, 2, 7)]) }
     browsing.run(until: 102)
     let known = browsing.asked.filter { !$0.packet.answers.isEmpty && $0.time < 101.5 }
-    #expect(Array(known.map(\.packet.answers.count).prefix(3)) == [12, 12, 6])
-    #expect(known.prefix(3).map(\.packet.isTruncated) == [true, true, false])
-    #expect(known.allSatisfy { $0.link == .v4 && $0.packet.answers.allSatisfy { $0.ttl >= 4490 && $0.ttl <= 4500 } })
+    expect(Array(known.map(\.packet.answers.count).prefix(3)), is: [12, 12, 6])
+    expect(known.prefix(3).map(\.packet.isTruncated), is: [true, true, false])
+    expect(known.allSatisfy { $0.link == .v4 && $0.packet.answers.allSatisfy { $0.ttl >= 4490 && $0.ttl <= 4500 } })
     for (end, count) in [(2300.0, 12), (2500, 0)] {
       browsing.run(until: end)
       let last = browsing.asked.last { $0.link == .v4 && $0.packet.questions.first?.type == .ptr }
-      #expect(last?.packet.answers.count == count)
+      expect(last?.packet.answers.count, is: count)
     }
   }
 
@@ -79,12 +81,12 @@ import Testing
     let host = ServiceNames.host(7)
     browsing.hear("laptop", id: 7, [ip(192, 0, 2, 7)])
     browsing.run(until: 195)
-    #expect(browsing.times(host, .a).isEmpty)
+    expect(browsing.times(host, .a).isEmpty)
     browsing.run(until: 219)
-    #expect(browsing.times(host, .a).first.map { $0 >= 196 && $0 < 197 } == true && browsing.times(host, .aaaa).isEmpty)
-    #expect(browsing.found.count == 1)
+    expect(browsing.times(host, .a).first.map { $0 >= 196 && $0 < 197 } == true && browsing.times(host, .aaaa).isEmpty)
+    expect(browsing.found.count, is: 1)
     browsing.run(until: 220.1)
-    #expect(browsing.found.isEmpty)
+    expect(browsing.found.isEmpty)
   }
 
   @Test func `a goodbye takes effect after a second, unless the record is announced again`() {
@@ -94,14 +96,14 @@ import Testing
       browsing.hear(label, id: id, [ip(192, 0, 2, UInt8(id))], ttl: 0)
     }
     browsing.run(until: 100.5)
-    #expect(browsing.found.count == 2)
+    expect(browsing.found.count, is: 2)
     browsing.hear("laptop", id: 7, [ip(192, 0, 2, 7)])
     browsing.run(until: 101.1)
-    #expect(browsing.found.map(\.name) == ["laptop"])
+    expect(browsing.found.map(\.name), is: ["laptop"])
     // An unknown record cannot be withdrawn.
     browsing.hear("rack", id: 9, [ip(192, 0, 2, 9)], ttl: 0)
     browsing.run(until: 102)
-    #expect(browsing.found.map(\.name) == ["laptop"])
+    expect(browsing.found.map(\.name), is: ["laptop"])
   }
 
   @Test func `new addresses replace the old ones on their link after a second`() {
@@ -113,7 +115,7 @@ import Testing
     browsing.hear([DNSRecord(ServiceNames.host(7), .address(ip(192, 0, 2, 9)), ttl: 120, flushes: true)])
     browsing.run(until: 107)
     let addresses = [ip(192, 0, 2, 8), ip(192, 0, 2, 9), ip(198, 51, 100, 7)]
-    #expect(browsing.found.first?.addresses.map(\.address) == addresses)
+    expect(browsing.found.first?.addresses.map(\.address), is: addresses)
   }
 
   @Test func `a receiver with a new name is one receiver`() {
@@ -122,7 +124,7 @@ import Testing
     browsing.run(until: 101)
     browsing.hear("laptop (2)", id: 7, [ip(192, 0, 2, 7)])
     browsing.run(until: 102)
-    #expect(browsing.found.map(\.name) == ["laptop (2)"])
+    expect(browsing.found.map(\.name), is: ["laptop (2)"])
   }
 
   @Test func `a copied id at another location does not affect the receiver that has it`() throws {
@@ -139,10 +141,10 @@ import Testing
         DNSRecord(ServiceNames.host(7), .address(ip(192, 0, 2, 7)), ttl: 120),
       ])
       browsing.run(until: browsing.now + 1)
-      #expect(browsing.found.map(\.name) == ["laptop", "laptop!"])
+      expect(browsing.found.map(\.name), is: ["laptop", "laptop!"])
       let laptop = Found(
         name: "laptop", instance: 7, port: 4242, addresses: [FoundAddress(ip(192, 0, 2, 7), heardOn: 2)])
-      #expect(browsing.found.first == laptop)
+      expect(browsing.found.first, is: laptop)
     }
   }
 
@@ -157,7 +159,7 @@ import Testing
       DNSRecord(ServiceNames.host(7), .address(ip(192, 0, 2, 7)), ttl: 120),
     ])
     browsing.run(until: 102)
-    #expect(browsing.found.map(\.name) == ["laptop (2)"] && browsing.found.map(\.instance) == [7])
+    expect(browsing.found.map(\.name) == ["laptop (2)"] && browsing.found.map(\.instance) == [7])
   }
 
   @Test func `two devices with one name on two networks are two`() {
@@ -165,7 +167,7 @@ import Testing
     browsing.hear("laptop", id: 7, [ip(192, 0, 2, 7)])
     browsing.hear("laptop", id: 8, [ip(192, 0, 2, 7)], on: second)
     browsing.run(until: 101)
-    #expect(browsing.found.map(\.instance) == [7, 8])
+    expect(browsing.found.map(\.instance), is: [7, 8])
   }
 
   @Test func `misleading addresses are left out`() {
@@ -173,10 +175,10 @@ import Testing
     let false4 = [ip(127, 0, 0, 1), ip(0, 0, 0, 0), ip(224, 0, 0, 1), ip(255, 255, 255, 255)]
     browsing.hear("laptop", id: 7, false4 + [IPAddress([UInt8](repeating: 0, count: 15) + [1]) ?? linkLocal])
     browsing.run(until: 101)
-    #expect(browsing.found.isEmpty)
+    expect(browsing.found.isEmpty)
     browsing.hear("laptop", id: 7, [ip(127, 0, 0, 1)], on: .loopback)
     browsing.run(until: 102)
-    #expect(browsing.found.first?.addresses.map(\.address) == [ip(127, 0, 0, 1)])
+    expect(browsing.found.first?.addresses.map(\.address), is: [ip(127, 0, 0, 1)])
   }
 
   @Test func `only answers from the port of multicast DNS on existing links count`() {
@@ -186,7 +188,7 @@ import Testing
     browsing.hear(Array(PacketTests.answer.dropLast()))
     browsing.hear([0, 0, 0] + PacketTests.answer.dropFirst(3))
     browsing.run(until: 101)
-    #expect(browsing.found.isEmpty)
+    expect(browsing.found.isEmpty)
   }
 
   @Test func `labels that are not UTF-8 are repaired`() throws {
@@ -198,7 +200,7 @@ import Testing
       DNSRecord(instance, .address(ip(192, 0, 2, 7)), ttl: 120),
     ])
     browsing.run(until: 101)
-    #expect(browsing.found.map(\.name) == ["a\u{fffd}\u{1b}."])
+    expect(browsing.found.map(\.name), is: ["a\u{fffd}\u{1b}."])
   }
 
   @Test func `an instance without a port, or with another class of records, cannot be connected to`() throws {
@@ -212,10 +214,10 @@ import Testing
     browsing.run(until: 101)
     browsing.hear([pointer, DNSRecord(instance, location, ttl: 120, recordClass: 3), address])
     browsing.run(until: 102)
-    #expect(browsing.found.isEmpty)
+    expect(browsing.found.isEmpty)
     browsing.hear([pointer, DNSRecord(instance, location, ttl: 120), address])
     browsing.run(until: 103)
-    #expect(browsing.found.map(\.port) == [1])
+    expect(browsing.found.map(\.port), is: [1])
   }
 
   @Test func `when links are removed, the instances found there are removed`() {
@@ -224,8 +226,8 @@ import Testing
     browsing.hear("laptop", id: 7, [ip(198, 51, 100, 7)], on: second)
     browsing.run(until: 101)
     browsing.change([second: [ip(198, 51, 100, 1)]])
-    #expect(browsing.found.first?.addresses.map(\.address) == [ip(198, 51, 100, 7)])
+    expect(browsing.found.first?.addresses.map(\.address), is: [ip(198, 51, 100, 7)])
     browsing.change([:])
-    #expect(browsing.found.isEmpty && browsing.browser.nextMoment == nil)
+    expect(browsing.found.isEmpty && browsing.browser.nextMoment == nil)
   }
 }

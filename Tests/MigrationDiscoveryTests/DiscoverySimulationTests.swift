@@ -1,3 +1,4 @@
+import Expectations
 import TestSupport
 import Testing
 
@@ -21,13 +22,13 @@ import Testing
       let begin = max(network.now, 1)
       network.run(until: begin + 3)
       let expected = receivers.compactMap(\.service?.instance).sorted()
-      #expect(browser.found.compactMap(\.instance).sorted() == expected, "seed \(seed)")
+      expect(browser.found.compactMap(\.instance).sorted(), is: expected, "seed \(seed)")
       for one in browser.found {
         let receiver = receivers.first { $0.service?.instance == one.instance }
-        #expect(one.name == receiver?.name && one.port == receiver?.service?.port, "seed \(seed)")
-        #expect(Set(one.addresses.map(\.address)) == Set(receiver?.interfaces[0].addresses ?? []), "seed \(seed)")
+        expect(one.name == receiver?.name && one.port == receiver?.service?.port, "seed \(seed)")
+        expect(Set(one.addresses.map(\.address)), is: Set(receiver?.interfaces[0].addresses ?? []), "seed \(seed)")
       }
-      #expect(network.packets < 150, "seed \(seed)")
+      expect(network.packets < 150, "seed \(seed)")
     }
   }
 
@@ -38,7 +39,7 @@ import Testing
       let browser = network.add(browses: true)
       let receivers = ["laptop", "desktop", "rack"].map { network.add($0) }
       let isFound = network.run(until: 12) { browser.found.count == receivers.count }
-      #expect(isFound, "seed \(seed)")
+      expect(isFound, "seed \(seed)")
     }
   }
 
@@ -52,8 +53,8 @@ import Testing
       }
       network.run(until: network.now + Double(count) * 2.5)
       let expected = ["laptop"] + (2...count).map { "laptop (\($0))" }
-      #expect(hosts.compactMap(\.name).sorted() == expected.sorted(), "seed \(seed)")
-      #expect(network.packets < 60 * count, "seed \(seed)")
+      expect(hosts.compactMap(\.name).sorted(), is: expected.sorted(), "seed \(seed)")
+      expect(network.packets < 60 * count, "seed \(seed)")
     }
   }
 
@@ -63,12 +64,12 @@ import Testing
       let one = network.add("laptop", on: ["home"])
       let other = network.add("laptop", on: ["office"])
       network.run(until: 6)
-      #expect(one.name == "laptop" && other.name == "laptop")
+      expect(one.name == "laptop" && other.name == "laptop")
       network.attach(other, to: "home")
       let browser = network.add(browses: true)
       network.run(until: 14)
-      #expect(Set([one.name, other.name]) == ["laptop", "laptop (2)"], "seed \(seed)")
-      #expect(Set(browser.found.map(\.name)) == ["laptop", "laptop (2)"], "seed \(seed)")
+      expect(Set([one.name, other.name]), is: ["laptop", "laptop (2)"], "seed \(seed)")
+      expect(Set(browser.found.map(\.name)), is: ["laptop", "laptop (2)"], "seed \(seed)")
     }
   }
 
@@ -79,11 +80,11 @@ import Testing
       let receiver = network.add("laptop", on: ["home", "office"])
       let other = network.add("laptop")
       network.run(until: 6)
-      #expect(browser.found.count == 2, "seed \(seed)")
+      expect(browser.found.count, is: 2, "seed \(seed)")
       network.withdraw(receiver)
-      #expect(receiver.isOver)
+      expect(receiver.isOver)
       network.run(until: 8)
-      #expect(browser.found.map(\.instance) == [other.service?.instance], "seed \(seed)")
+      expect(browser.found.map(\.instance), is: [other.service?.instance], "seed \(seed)")
     }
   }
 
@@ -92,23 +93,23 @@ import Testing
       let network = SimulatedNetwork(seed: seed)
       let browser = network.add(browses: true, on: ["home", "office"])
       let receiver = network.add("laptop", on: [])
-      #expect(receiver.name == nil)
+      expect(receiver.name == nil)
       network.attach(receiver, to: "home")
       network.run(until: 3)
-      #expect(browser.found.first?.addresses.count == 2, "seed \(seed)")
+      expect(browser.found.first?.addresses.count, is: 2, "seed \(seed)")
       network.attach(receiver, to: "office")
       network.run(until: 6)
-      #expect(browser.found.first?.addresses.count == 4, "seed \(seed)")
-      #expect(Set(browser.found.first?.addresses.map(\.interface) ?? []) == [0, 2, 3], "seed \(seed)")
+      expect(browser.found.first?.addresses.count, is: 4, "seed \(seed)")
+      expect(Set(browser.found.first?.addresses.map(\.interface) ?? []), is: [0, 2, 3], "seed \(seed)")
       network.detach(browser, from: "home")
       network.run(until: 7)
-      #expect(browser.found.first?.addresses.count == 2, "seed \(seed)")
+      expect(browser.found.first?.addresses.count, is: 2, "seed \(seed)")
       network.detach(browser, from: "office")
       network.run(until: 8)
-      #expect(browser.found.isEmpty, "seed \(seed)")
+      expect(browser.found.isEmpty, "seed \(seed)")
       network.attach(browser, to: "office")
       network.run(until: 11)
-      #expect(browser.found.count == 1, "seed \(seed)")
+      expect(browser.found.count, is: 1, "seed \(seed)")
     }
   }
 
@@ -118,9 +119,9 @@ import Testing
       let receiver = network.add("laptop", on: ["home", "home"])
       let browser = network.add(browses: true)
       network.run(until: 20)
-      #expect(receiver.names == ["laptop"], "seed \(seed)")
-      #expect(browser.found.first?.addresses.count == 4, "seed \(seed)")
-      #expect(network.packets < 80, "seed \(seed): \(network.packets)")
+      expect(receiver.names, is: ["laptop"], "seed \(seed)")
+      expect(browser.found.first?.addresses.count, is: 4, "seed \(seed)")
+      expect(network.packets < 80, "seed \(seed): \(network.packets)")
     }
   }
 
@@ -130,7 +131,7 @@ import Testing
       let receiver = network.add("laptop", hasV4: seed % 2 == 0, hasV6: seed % 2 == 1)
       let browser = network.add(browses: true)
       network.run(until: 4)
-      #expect(browser.found.first?.addresses.map(\.address) == receiver.interfaces[0].addresses, "seed \(seed)")
+      expect(browser.found.first?.addresses.map(\.address), is: receiver.interfaces[0].addresses, "seed \(seed)")
     }
   }
 
@@ -142,12 +143,12 @@ import Testing
     receiver.interfaces = []
     receiver.responder = nil
     network.run(until: 100)
-    #expect(browser.found.count == 1)
+    expect(browser.found.count, is: 1)
     network.run(until: 130)
-    #expect(browser.found.isEmpty)
+    expect(browser.found.isEmpty)
     let asked = network.packets
     network.run(until: 5000)
-    #expect(network.packets - asked < 500)
-    #expect(browser.nextMoment <= 5060)
+    expect(network.packets - asked < 500)
+    expect(browser.nextMoment <= 5060)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import TestSupport
@@ -16,11 +17,11 @@ import Testing
       let found = try watched.list("a receiver with addresses of both interfaces") {
         $0.first.map { Set($0.addresses.map(\.description)).isSuperset(of: awaited) } ?? false
       }
-      #expect(found.map(\.label) == ["new-laptop"])
-      #expect(found.map(\.instance) == [0xFEED])
+      expect(found.map(\.label), is: ["new-laptop"])
+      expect(found.map(\.instance), is: [0xFEED])
       let addresses = found[0].addresses
-      #expect(addresses.prefix(2).allSatisfy { $0.family == .v4 && $0.port == 47470 })
-      #expect(try announced.established() == "new-laptop")
+      expect(addresses.prefix(2).allSatisfy { $0.family == .v4 && $0.port == 47470 })
+      expect(try announced.established(), is: "new-laptop")
       announced.announcement.end()
       try watched.list("the removal of the receiver") { $0.isEmpty }
       watched.stop()
@@ -35,23 +36,23 @@ import Testing
       let second = try Announced("box", port: 1002, instance: 2)
       let watched = try Watched()
       let found = try watched.list("two receivers") { $0.count == 2 }
-      #expect(Set(found.map(\.instance)) == [1, 2])
-      #expect(Set(found.map(\.label)).count == 2)
-      #expect(try first.established() != second.established())
+      expect(Set(found.map(\.instance)), is: [1, 2])
+      expect(Set(found.map(\.label)).count, is: 2)
+      expect(try first.established() != second.established())
     }
   }
 
   @Test func `a later network is announced on and searched, and a removed one is forgotten`() throws {
     try inOwnNetwork {
       let watched = try Watched()
-      #expect(try watched.trouble() == .noNetwork)
+      expect(try watched.trouble(), is: .noNetwork)
       let announced = try Announced("late", instance: 3)
       try joinTwoInterfaces()
       try watched.list("the receiver on the new network") { $0.first?.label == "late" }
       try ip("link del one")
       try watched.list("the receiver to be forgotten") { $0.isEmpty }
       let troubles = watched.state.withLock { $0.troubles }
-      #expect(troubles == [.noNetwork, nil])
+      expect(troubles, is: [.noNetwork, nil])
       announced.announcement.end()
     }
   }
@@ -62,14 +63,14 @@ import Testing
       let announced = try Announced("here", instance: 4)
       let watched = try Watched()
       let found = try watched.list("the receiver on this device") { !$0.isEmpty }
-      #expect(found.map { $0.addresses.map(\.description) } == [["127.0.0.1:47470", "[::1]:47470"]])
+      expect(found.map { $0.addresses.map(\.description) }, is: [["127.0.0.1:47470", "[::1]:47470"]])
       // Both know that no other device can find the receiver.
-      #expect(try watched.trouble() == .noNetwork)
-      #expect(try announced.troubles.wait(for: "trouble") { $0.first } == .noNetwork)
-      #expect(announced.name.withLock { $0 } == nil)
+      expect(try watched.trouble(), is: .noNetwork)
+      expect(try announced.troubles.wait(for: "trouble") { $0.first }, is: .noNetwork)
+      expect(announced.name.withLock { $0 } == nil)
       try joinTwoInterfaces()
       try watched.relief()
-      #expect(try announced.established() == "here")
+      expect(try announced.established(), is: "here")
       announced.announcement.end()
     }
   }
@@ -86,13 +87,13 @@ import Testing
       }
       try #require(bound == 0)
       let watched = try Watched()
-      guard case .refused(let error) = try watched.trouble() else { return #expect(Bool(false), "not refused") }
-      #expect(error.isAddressInUse)
+      guard case .refused(let error) = try watched.trouble() else { return expect(Bool(false), "not refused") }
+      expect(error.isAddressInUse)
       let announced = try Announced("patient", instance: 5)
       close(other)
       try watched.list("the receiver, once the port is free") { $0.first?.label == "patient" }
       try watched.relief()
-      #expect(watched.state.withLock { $0.troubles.count } == 2)
+      expect(watched.state.withLock { $0.troubles.count }, is: 2)
       announced.announcement.end()
     }
   }
@@ -109,7 +110,7 @@ import Testing
       while try hearsProbe(ear, within: .seconds(1)) {}
       try ip("link set two down")
       try ip("link set two up")
-      #expect(try hearsProbe(ear, within: .seconds(10)))
+      expect(try hearsProbe(ear, within: .seconds(10)))
       announced.announcement.end()
     }
   }
@@ -137,7 +138,7 @@ import Testing
       let announced = try Announced("four", instance: 6)
       let watched = try Watched()
       let found = try watched.list("the receiver") { !$0.isEmpty }
-      #expect(found[0].addresses.allSatisfy { $0.family == .v4 })
+      expect(found[0].addresses.allSatisfy { $0.family == .v4 })
       announced.announcement.end()
     }
   }
@@ -155,7 +156,7 @@ import Testing
       }
       let deadline = soon()
       while try openSockets() > before, BootInstant.now() < deadline { sched_yield() }
-      #expect(try openSockets() <= before)
+      expect(try openSockets() <= before)
     }
   }
 

@@ -1,3 +1,4 @@
+import Expectations
 import Testing
 
 @testable import MigrationDiscovery
@@ -32,11 +33,11 @@ import Testing
   @Test func `each address family of an interface is a link, with all addresses of the interface`() {
     let choice = LinkChoice([loopback, interface(2, ["192.0.2.1", "fe80::1", "2001:db8::1"])])
     let own = [[192, 0, 2, 1]].map { IPAddress($0)! }
-    #expect(Set(choice.links.keys) == [Link(interface: 2, isV6: false), Link(interface: 2, isV6: true)])
-    #expect(choice.links.values.allSatisfy { $0.count == 3 && $0.first == own.first })
-    #expect(links([interface(2, ["192.0.2.1"])]) == [Link(interface: 2, isV6: false)])
-    #expect(links([interface(2, ["fe80::1"])]) == [Link(interface: 2, isV6: true)])
-    #expect(links([interface(2, ["2001:db8::1"])]).isEmpty)
+    expect(Set(choice.links.keys), is: [Link(interface: 2, isV6: false), Link(interface: 2, isV6: true)])
+    expect(choice.links.values.allSatisfy { $0.count == 3 && $0.first == own.first })
+    expect(links([interface(2, ["192.0.2.1"])]), is: [Link(interface: 2, isV6: false)])
+    expect(links([interface(2, ["fe80::1"])]), is: [Link(interface: 2, isV6: true)])
+    expect(links([interface(2, ["2001:db8::1"])]).isEmpty)
   }
 
   @Test(
@@ -46,18 +47,18 @@ import Testing
   func `an interface that is down, or has no cable, no multicast or only one other end is not used`(
     _ flags: NetworkInterface.Flags
   ) {
-    #expect(links([interface(2, ["192.0.2.1"], flags: flags)]).isEmpty)
+    expect(links([interface(2, ["192.0.2.1"], flags: flags)]).isEmpty)
   }
 
   @Test func `a bridge's port is not used, because the bridge has its packets`() {
-    #expect(links([interface(2, ["fe80::1"], isPort: true)]).isEmpty)
+    expect(links([interface(2, ["fe80::1"], isPort: true)]).isEmpty)
   }
 
   @Test func `the loopback interface is used if there is no other`() {
-    #expect(links([loopback]) == [Link(interface: 1, isV6: false)])
-    #expect(
-      links([loopback, interface(2, ["192.0.2.1"], flags: [.up, .multicast])]) == [Link(interface: 1, isV6: false)])
-    #expect(links([loopback, interface(2, ["192.0.2.1"])]) == [Link(interface: 2, isV6: false)])
+    expect(links([loopback]), is: [Link(interface: 1, isV6: false)])
+    expect(
+      links([loopback, interface(2, ["192.0.2.1"], flags: [.up, .multicast])]), is: [Link(interface: 1, isV6: false)])
+    expect(links([loopback, interface(2, ["192.0.2.1"])]), is: [Link(interface: 2, isV6: false)])
   }
 
   @Test func `an address that another device may have is not used, and a deprecated one is not announced`() {
@@ -66,16 +67,16 @@ import Testing
     let doubtful = NetworkInterface.Address(plain, prefix: 24, isReady: false)
     let deprecated = NetworkInterface.Address(passing, prefix: 24, isDeprecated: true)
     let one = NetworkInterface(index: 2, name: "net", flags: Self.usual, addresses: [doubtful])
-    #expect(links([one]).isEmpty)
+    expect(links([one]).isEmpty)
     let two = NetworkInterface(index: 2, name: "net", flags: Self.usual, addresses: [doubtful, deprecated])
-    #expect(LinkChoice([two]).links == [Link(interface: 2, isV6: false): []])
+    expect(LinkChoice([two]).links, is: [Link(interface: 2, isV6: false): []])
   }
 
   @Test func `the numbers of interfaces and addresses are limited`() {
     let many = (2..<100).map { interface($0, ["192.0.2.1"]) }
-    #expect(links(many).count == LinkChoice.mostInterfaces)
+    expect(links(many).count, is: LinkChoice.mostInterfaces)
     let addresses = (1...100).map { "192.0.2.\($0)" }
-    #expect(LinkChoice([interface(2, addresses)]).links.values.first?.count == LinkChoice.mostAddresses)
+    expect(LinkChoice([interface(2, addresses)]).links.values.first?.count, is: LinkChoice.mostAddresses)
   }
 
   @Test func `of very many interfaces those of default routes are preferred, then physical ones`() {
@@ -83,16 +84,16 @@ import Testing
     let all = bridges + [interface(50, ["192.0.2.1"]), interface(60, ["198.51.100.1"], isMadeUp: true)]
     let choice = LinkChoice(all, defaultRoutes: { [SocketAddress(numeric: "198.51.100.1", port: 0)!] })
     let taken = Set(choice.links.keys.map(\.interface))
-    #expect(taken.count == LinkChoice.mostInterfaces && taken.isSuperset(of: [50, 60]))
+    expect(taken.count == LinkChoice.mostInterfaces && taken.isSuperset(of: [50, 60]))
   }
 
   @Test func `this device is alone if the loopback interface is used`() {
-    #expect(LinkChoice([loopback]).isOnlyItself && !LinkChoice([]).isOnlyItself)
+    expect(LinkChoice([loopback]).isOnlyItself && !LinkChoice([]).isOnlyItself)
     let tunnel = interface(2, ["10.8.0.2"], flags: [.up, .running, .pointToPoint])
-    #expect(LinkChoice([loopback, tunnel]).isOnlyTunnels && LinkChoice([loopback, tunnel]).isOnlyItself)
-    #expect(!LinkChoice([loopback]).isOnlyTunnels)
-    #expect(!LinkChoice([loopback, tunnel, interface(3, ["192.0.2.1"])]).isOnlyTunnels)
-    #expect(!LinkChoice([loopback, interface(2, ["192.0.2.1"])]).isOnlyItself)
+    expect(LinkChoice([loopback, tunnel]).isOnlyTunnels && LinkChoice([loopback, tunnel]).isOnlyItself)
+    expect(!LinkChoice([loopback]).isOnlyTunnels)
+    expect(!LinkChoice([loopback, tunnel, interface(3, ["192.0.2.1"])]).isOnlyTunnels)
+    expect(!LinkChoice([loopback, interface(2, ["192.0.2.1"])]).isOnlyItself)
   }
 
   @Test func `unicast answers stay in the networks of the link`() {
@@ -103,8 +104,8 @@ import Testing
         SocketAddress(family: plain.family, bytes: plain.bytes, scope: scope, port: 5353),
         Link(interface: 2, isV6: false))
     }
-    #expect(isNear("192.0.2.9") && isNear("fe80::9", scope: 2))
-    #expect(!isNear("203.0.113.9") && !isNear("198.51.100.7") && !isNear("2001:db8::9"))
+    expect(isNear("192.0.2.9") && isNear("fe80::9", scope: 2))
+    expect(!isNear("203.0.113.9") && !isNear("198.51.100.7") && !isNear("2001:db8::9"))
   }
 
   @Test func `only packets from a device on the link count`() {
@@ -115,11 +116,11 @@ import Testing
     func comes(_ sender: SocketAddress, _ interface: UInt32, _ hops: Int?) -> Bool {
       choice.isOfLink(Datagram(bytes: [], sender: sender, interface: interface, hopLimit: hops), link)
     }
-    #expect(comes(near, 2, 255) && comes(near, 2, 1) && comes(near, 2, nil))
-    #expect(comes(far, 2, 255))
-    #expect(!comes(far, 2, 254) && !comes(far, 2, nil))
-    #expect(!comes(near, 3, 255))
-    #expect(!comes(SocketAddress(numeric: "198.51.100.7", port: 5353)!, 2, 64))
+    expect(comes(near, 2, 255) && comes(near, 2, 1) && comes(near, 2, nil))
+    expect(comes(far, 2, 255))
+    expect(!comes(far, 2, 254) && !comes(far, 2, nil))
+    expect(!comes(near, 3, 255))
+    expect(!comes(SocketAddress(numeric: "198.51.100.7", port: 5353)!, 2, 64))
   }
 }
 
@@ -129,6 +130,6 @@ import Testing
     let found = Found(
       name: "laptop", instance: 7, port: 47470,
       addresses: [v6, IPAddress([169, 254, 1, 2])!].map { FoundAddress($0, heardOn: 1) })
-    #expect(NearbyDevice(found).addresses.map(\.description) == ["[fe80::7%lo]:47470", "169.254.1.2:47470"])
+    expect(NearbyDevice(found).addresses.map(\.description), is: ["[fe80::7%lo]:47470", "169.254.1.2:47470"])
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Testing
 
 @testable import MigrationDiscovery
@@ -17,41 +18,42 @@ import Testing
 
   @Test func `an answer in the form of other programs is read`() throws {
     let packet = try DNSPacket(Self.answer)
-    #expect(packet.isResponse && packet.isPlain && !packet.isTruncated)
+    expect(packet.isResponse && packet.isPlain && !packet.isTruncated)
     let instance = try #require(ServiceNames.instance(Array("old laptop".utf8)))
     let host = DNSName("laptop.local")
-    #expect(packet.answers == [DNSRecord(ServiceNames.type, .pointer(instance), ttl: 4500)])
-    #expect(
-      packet.additionals == [
+    expect(packet.answers, is: [DNSRecord(ServiceNames.type, .pointer(instance), ttl: 4500)])
+    expect(
+      packet.additionals,
+      is: [
         DNSRecord(instance, .service(ServiceLocation(port: 4242, target: host)), ttl: 120, flushes: true),
         DNSRecord(instance, .text(bytes("\"txtvers=1\"")), ttl: 4500, flushes: true),
         DNSRecord(host, .address(ip(192, 0, 2, 7)), ttl: 120, flushes: true),
         DNSRecord(host, .types(next: host, bitmap: [0, 4, 0x40, 0, 0, 8]), ttl: 120, flushes: true),
       ])
-    #expect(packet.encoded() == Self.answer)
+    expect(packet.encoded(), is: Self.answer)
   }
 
   @Test func `a question is read and written with its bits`() throws {
     let question = bytes("1234 0200 0002 0000 0000 0000 \"LOCAL\" 00 000c 8001 \"a.b\" c00c 00ff 0001")
     let packet = try DNSPacket(question)
-    #expect(packet.id == 0x1234 && packet.isTruncated && !packet.isResponse)
-    #expect(packet.questions[0] == DNSQuestion(DNSName("local"), .ptr, wantsUnicast: true))
-    #expect(packet.questions[1].name.labels == [Array("a.b".utf8), Array("LOCAL".utf8)])
-    #expect(packet.encoded() == question)
+    expect(packet.id == 0x1234 && packet.isTruncated && !packet.isResponse)
+    expect(packet.questions[0], is: DNSQuestion(DNSName("local"), .ptr, wantsUnicast: true))
+    expect(packet.questions[1].name.labels, is: [Array("a.b".utf8), Array("LOCAL".utf8)])
+    expect(packet.encoded(), is: question)
   }
 
   @Test func `names differ in more than the case of ASCII letters`() {
-    #expect(DNSName("Laptop.LOCAL") == DNSName("laptop.local"))
-    #expect(DNSName(labels: [Array("a.b".utf8)]) != DNSName("a.b"))
-    #expect(DNSName(labels: [[0xc3, 0x84]]) != DNSName(labels: [[0xc3, 0xa4]]))
-    #expect(DNSName(labels: [[0x5b]]) != DNSName(labels: [[0x7b]]))
-    #expect(DNSName(labels: [[]]) == nil && DNSName(labels: [[UInt8](repeating: 97, count: 64)]) == nil)
+    expect(DNSName("Laptop.LOCAL"), is: DNSName("laptop.local"))
+    expect(DNSName(labels: [Array("a.b".utf8)]) != DNSName("a.b"))
+    expect(DNSName(labels: [[0xc3, 0x84]]) != DNSName(labels: [[0xc3, 0xa4]]))
+    expect(DNSName(labels: [[0x5b]]) != DNSName(labels: [[0x7b]]))
+    expect(DNSName(labels: [[]]) == nil && DNSName(labels: [[UInt8](repeating: 97, count: 64)]) == nil)
     let long = [UInt8](repeating: 97, count: 63)
-    #expect(DNSName(labels: [long, long, long, Array(long.dropLast(2))]) != nil)
-    #expect(DNSName(labels: [long, long, long, Array(long.dropLast(1))]) == nil)
-    #expect(DNSName("old laptop.local").label(before: DNSName("LOCAL")) == Array("old laptop".utf8))
-    #expect(DNSName("a.b.local").label(before: DNSName("local")) == nil)
-    #expect(DNSName("local").label(before: DNSName("local")) == nil)
+    expect(DNSName(labels: [long, long, long, Array(long.dropLast(2))]) != nil)
+    expect(DNSName(labels: [long, long, long, Array(long.dropLast(1))]) == nil)
+    expect(DNSName("old laptop.local").label(before: DNSName("LOCAL")), is: Array("old laptop".utf8))
+    expect(DNSName("a.b.local").label(before: DNSName("local")) == nil)
+    expect(DNSName("local").label(before: DNSName("local")) == nil)
   }
 
   @Test(arguments: [
@@ -81,39 +83,39 @@ import Testing
     ("", .truncated), ("0000", .truncated),
   ])
   func `bytes that are not a packet are dropped`(text: String, error: PacketError) {
-    #expect(refusal(bytes(text)) == error)
+    expect(refusal(bytes(text)), is: error)
   }
 
   @Test func `a name that would be longer than 255 bytes is refused`() {
     let label = "\"" + String(repeating: "a", count: 63) + "\" "
     let header = "0000 0000 0001 0000 0000 0000 "
-    #expect(refusal(bytes(header + label + label + label + label + "00 000c 0001")) == .name)
+    expect(refusal(bytes(header + label + label + label + label + "00 000c 0001")), is: .name)
     // A name that grows by pointers: each adds to the previous one.
     let begin = "0000 0000 0002 0000 0000 0000 " + label + label + label + "00 000c 0001 "
-    #expect(refusal(bytes(begin + "\"b\" c00c 000c 0001")) == nil)
-    #expect(refusal(bytes(begin + label + "c00c 000c 0001")) == .name)
+    expect(refusal(bytes(begin + "\"b\" c00c 000c 0001")) == nil)
+    expect(refusal(bytes(begin + label + "c00c 000c 0001")), is: .name)
   }
 
   @Test func `a packet that is far longer without its compression is refused`() {
     let long = String(repeating: "\"" + String(repeating: "a", count: 61) + "\" ", count: 4)
     let begin = "0000 0000 0190 0000 0000 0000 " + long + "00 000c 0001 "
-    #expect(refusal(bytes(begin + String(repeating: "c00c 000c 0001 ", count: 399))) == .tooLong)
-    #expect(refusal([UInt8](repeating: 0, count: 9001)) == .tooLong)
-    #expect(refusal([UInt8](repeating: 0, count: 9000)) == nil)
+    expect(refusal(bytes(begin + String(repeating: "c00c 000c 0001 ", count: 399))), is: .tooLong)
+    expect(refusal([UInt8](repeating: 0, count: 9001)), is: .tooLong)
+    expect(refusal([UInt8](repeating: 0, count: 9000)) == nil)
   }
 
   @Test func `records of other classes and types are kept as received`() throws {
     let packet = try DNSPacket(
       bytes("0000 8400 0000 0002 0000 0000 00 0001 0003 00000000 0001 ff \"a\" 00 0029 0001 00000000 0002 c00c"))
-    #expect(packet.answers[0] == DNSRecord(.root, .opaque(.a, [0xff]), ttl: 0, recordClass: 3))
-    #expect(packet.answers[1].data == .opaque(DNSType(rawValue: 41), [0xc0, 0x0c]))
+    expect(packet.answers[0], is: DNSRecord(.root, .opaque(.a, [0xff]), ttl: 0, recordClass: 3))
+    expect(packet.answers[1].data, is: .opaque(DNSType(rawValue: 41), [0xc0, 0x0c]))
     let again = try DNSPacket(packet.encoded())
-    #expect(again == packet)
+    expect(again, is: packet)
   }
 
   @Test func `each prefix of a packet is refused, and a packet with any wrong bit reads as it is written`() throws {
     for count in 0..<Self.answer.count {
-      #expect(refusal(Array(Self.answer.prefix(count))) != nil)
+      expect(refusal(Array(Self.answer.prefix(count))) != nil)
     }
     for bit in 0..<Self.answer.count * 8 {
       var bytes = Self.answer
@@ -122,7 +124,7 @@ import Testing
       for compresses in [true, false] {
         let encoded = packet.encoded(compressingTargets: compresses)
         let again = try DNSPacket(encoded, longest: DNSPacket.longest)
-        #expect(again == packet, "bit \(bit)")
+        expect(again, is: packet, "bit \(bit)")
       }
     }
   }
@@ -130,9 +132,9 @@ import Testing
   @Test func `plain resolvers get hosts in SRV without compression`() throws {
     let packet = try DNSPacket(Self.answer)
     let plain = packet.encoded(compressingTargets: false)
-    #expect(plain.count > Self.answer.count)
+    expect(plain.count > Self.answer.count)
     let whole = bytes("\"laptop\" \"local\" 00")
-    #expect(plain.indices.contains { plain[$0...].starts(with: whole) })
+    expect(plain.indices.contains { plain[$0...].starts(with: whole) })
   }
 
   /// Why bytes are not a packet; nil if they are one.

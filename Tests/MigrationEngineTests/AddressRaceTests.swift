@@ -1,3 +1,4 @@
+import Expectations
 import Testing
 
 @testable import MigrationEngine
@@ -14,25 +15,25 @@ import Testing
     var race = AddressRace(count: 3, now: 10, patience: 5)
     var log: [[Int]] = []
     for now in [10, 10.2, 10.25, 10.3, 10.5, 11] { log.append(begin(&race, now)) }
-    #expect(log == [[0], [], [1], [], [2], []])
-    #expect(race.nextMoment == 15)
+    expect(log, is: [[0], [], [1], [], [2], []])
+    expect(race.nextMoment, is: 15)
   }
 
   @Test func `after a sleep of several steps one attempt begins, not all of them`() {
     var race = AddressRace(count: 3, now: 10, patience: 5)
-    #expect(begin(&race, 10) == [0])
-    #expect(begin(&race, 12) == [1])
-    #expect(race.nextMoment == 12.25)
+    expect(begin(&race, 10), is: [0])
+    expect(begin(&race, 12), is: [1])
+    expect(race.nextMoment, is: 12.25)
   }
 
   @Test func `a failed attempt starts the next one at once`() {
     var race = AddressRace(count: 3, now: 10, patience: 5)
-    #expect(begin(&race, 10) == [0])
+    expect(begin(&race, 10), is: [0])
     race.failed(0, by: .noWay, now: 10.1)
-    #expect(race.nextMoment == 10.1)
-    #expect(begin(&race, 10.1) == [1])
-    #expect(race.nextMoment == 10.35)
-    #expect(race.loss(now: 10.2) == nil)
+    expect(race.nextMoment, is: 10.1)
+    expect(begin(&race, 10.1), is: [1])
+    expect(race.nextMoment, is: 10.35)
+    expect(race.loss(now: 10.2) == nil)
   }
 
   /// Of a thousand rounds: attempts end in each way, at once, before the next one, and behind it.
@@ -56,25 +57,25 @@ import Testing
       }
       courses.insert(moments + [now])
     }
-    #expect(courses == [[100, 100.25, 100.5, 105]])
+    expect(courses, is: [[100, 100.25, 100.5, 105]])
   }
 
   @Test func `the race is lost when all addresses have failed`() {
     var race = AddressRace(count: 2, now: 10, patience: 5)
-    #expect(begin(&race, 10) == [0])
+    expect(begin(&race, 10), is: [0])
     race.failed(0, by: .noWay, now: 10)
-    #expect(race.loss(now: 10) == nil)
-    #expect(begin(&race, 10) == [1])
+    expect(race.loss(now: 10) == nil)
+    expect(begin(&race, 10), is: [1])
     race.failed(1, by: .refused, now: 10.1)
-    #expect(race.loss(now: 10.1) == AddressRace.Loss(place: 1, obstacle: .refused))
+    expect(race.loss(now: 10.1), is: AddressRace.Loss(place: 1, obstacle: .refused))
   }
 
   @Test func `the race is lost at its deadline, and addresses without an answer count as silent`() {
     var race = AddressRace(count: 2, now: 10, patience: 5)
     _ = begin(&race, 10)
-    #expect(race.loss(now: 14.9) == nil)
-    #expect(race.loss(now: 15) == AddressRace.Loss(place: 0, obstacle: .silent))
-    #expect(begin(&race, 15) == [])
+    expect(race.loss(now: 14.9) == nil)
+    expect(race.loss(now: 15), is: AddressRace.Loss(place: 0, obstacle: .silent))
+    expect(begin(&race, 15), is: [])
   }
 
   @Test func `the race reports the most informative failure, and the first of equal ones`() {
@@ -87,15 +88,15 @@ import Testing
         _ = begin(&race, 0)
         race.failed(1, by: obstacles[second], now: 0)
         let expected = second > first ? (1, obstacles[second]) : (0, obstacles[first])
-        #expect(race.loss(now: 0) == AddressRace.Loss(place: expected.0, obstacle: expected.1))
+        expect(race.loss(now: 0), is: AddressRace.Loss(place: expected.0, obstacle: expected.1))
       }
     }
   }
 
   @Test func `address families alternate, and each keeps its order`() {
-    #expect(AddressRace.alternating([6, 61, 62, 4, 41]) { $0 >= 6 && $0 != 41 } == [6, 4, 61, 41, 62])
-    #expect(AddressRace.alternating([4]) { $0 == 4 } == [4])
-    #expect(AddressRace.alternating([Int]()) { _ in true } == [])
+    expect(AddressRace.alternating([6, 61, 62, 4, 41]) { $0 >= 6 && $0 != 41 }, is: [6, 4, 61, 41, 62])
+    expect(AddressRace.alternating([4]) { $0 == 4 }, is: [4])
+    expect(AddressRace.alternating([Int]()) { _ in true }, is: [])
   }
 
   @Test func `a failure names the device, its address and the remedy`() {
@@ -106,24 +107,27 @@ import Testing
       TransferFailure(unreached: plain, by: .noWay), TransferFailure(unreached: named, by: .other("it is broken")),
       TransferFailure(unreached: plain, by: .forbidden),
     ]
-    #expect(failures.allSatisfy { $0.kind == .connectionLost })
-    #expect(
-      failures.map(\.message) == [
+    expect(failures.allSatisfy { $0.kind == .connectionLost })
+    expect(
+      failures.map(\.message),
+      is: [
         "nothing listens at new-laptop (192.0.2.7) on port 47470", "192.0.2.7 does not answer on port 5",
         "no route to 192.0.2.7", "new-laptop (192.0.2.7) cannot be reached: it is broken",
         "a firewall forbids connections to 192.0.2.7 on port 5",
       ])
-    #expect(
-      failures[1].hint == "Check the address. A firewall there may block the connection: allow TCP port 5. "
+    expect(
+      failures[1].hint,
+      is: "Check the address. A firewall there may block the connection: allow TCP port 5. "
         + "A network for guests or a VPN may keep the devices apart.")
   }
 
   @Test func `a name from the network can neither control the terminal nor fill it`() {
     let long = String(repeating: "n", count: 100)
-    #expect(DeviceAddress(name: "a\u{1B}[2J", host: "fe80::1%eth0", port: 1).shown == "$'a\\x1b[2J' (fe80::1%eth0)")
-    #expect(
-      DeviceAddress(name: long, host: "192.0.2.7", port: 1).shown == String(repeating: "n", count: 64) + "… (192.0.2.7)"
+    expect(DeviceAddress(name: "a\u{1B}[2J", host: "fe80::1%eth0", port: 1).shown, is: "$'a\\x1b[2J' (fe80::1%eth0)")
+    expect(
+      DeviceAddress(name: long, host: "192.0.2.7", port: 1).shown,
+      is: String(repeating: "n", count: 64) + "… (192.0.2.7)"
     )
-    #expect(DeviceAddress(name: "", host: "192.0.2.7", port: 1).shown == "192.0.2.7")
+    expect(DeviceAddress(name: "", host: "192.0.2.7", port: 1).shown, is: "192.0.2.7")
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Testing
 
 @testable import MigrationEngine
@@ -7,15 +8,15 @@ import Testing
   @Test func `a connection counts in the lobby, then inside, and then not at all`() {
     var shares = AdmissionShares<String>()
     let indices = (0..<3).map { _ in shares.arrive("a") }
-    #expect(Set(indices).count == 1)
+    expect(Set(indices).count, is: 1)
     let index = indices[0]
     shares.enter(index)
     shares.enter(index)
-    #expect(shares.inside(index) == 2 && shares[index].all == 3)
+    expect(shares.inside(index) == 2 && shares[index].all == 3)
     shares.leave(index, isInside: true)
-    #expect(shares.inside(index) == 1 && shares[index].all == 2)
+    expect(shares.inside(index) == 1 && shares[index].all == 2)
     shares.leave(index, isInside: false)
-    #expect(shares.inside(index) == 1 && shares[index].all == 1)
+    expect(shares.inside(index) == 1 && shares[index].all == 1)
   }
 
   @Test func `an address reuses the entry of an address without connections`() {
@@ -24,15 +25,15 @@ import Testing
     shares.enter(first)
     shares.leave(first, isInside: true)
     let heir = shares.arrive("c")
-    #expect(heir == first && shares.inside(heir) == 0 && shares[heir].all == 1)
+    expect(heir == first && shares.inside(heir) == 0 && shares[heir].all == 1)
     let known = [shares.arrive("c"), shares.arrive("b")]
-    #expect(known == [first, second])
+    expect(known, is: [first, second])
     // An address that comes back is counted anew.
     let again = shares.arrive("a")
-    #expect(!known.contains(again) && shares[again].all == 1)
+    expect(!known.contains(again) && shares[again].all == 1)
     for _ in 0..<2 { shares.leave(heir, isInside: false) }
     let others = [shares.arrive("d"), shares.arrive("c")]
-    #expect(Set(others + [second, again]).count == 4)
+    expect(Set(others + [second, again]).count, is: 4)
   }
 
   @Test func `tokens accumulate at a rate, up to the size of the bucket`() {
@@ -46,9 +47,9 @@ import Testing
       }
       return count
     }
-    #expect(take(at: 0) == 2)
-    #expect(tokens.next == 0.1)
-    #expect(take(at: 0.1) == 1)
-    #expect(take(at: 100) == 2)
+    expect(take(at: 0), is: 2)
+    expect(tokens.next, is: 0.1)
+    expect(take(at: 0.1), is: 1)
+    expect(take(at: 100), is: 2)
   }
 }

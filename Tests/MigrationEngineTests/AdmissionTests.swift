@@ -1,3 +1,4 @@
+import Expectations
 import TestSupport
 import Testing
 
@@ -19,9 +20,9 @@ import Testing
     for _ in 1..<Admission.forStrangers.lobby { others.append(admission.arrive(origin(2), now: 0, chance: 0).0) }
     for other in others.dropLast() { admission.heard(other) }
     let (newcomer, turnedAway) = admission.arrive(origin(3), now: 0, chance: 7)
-    #expect(turnedAway == others.last)
-    #expect(turnedAway != first && turnedAway != newcomer)
-    #expect(admission.count == Admission.forStrangers.lobby)
+    expect(turnedAway, is: others.last)
+    expect(turnedAway != first && turnedAway != newcomer)
+    expect(admission.count, is: Admission.forStrangers.lobby)
   }
 
   @Test func `networks share places before addresses do`() {
@@ -34,7 +35,7 @@ import Testing
     }
     for chance in 0..<100 as Range<UInt64> {
       let (_, turnedAway) = admission.arrive(origin(1000 + Int(chance), network: 2), now: 0, chance: chance)
-      #expect(turnedAway.map { !lone.contains($0) } == true)
+      expect(turnedAway.map { !lone.contains($0) }, is: true)
     }
   }
 
@@ -46,7 +47,7 @@ import Testing
         tickets.append(admission.arrive(origin(host), now: Double(host), chance: 0).0)
       }
       let (newcomer, turnedAway) = admission.arrive(origin(999), now: 300, chance: chance)
-      #expect(turnedAway == (tickets + [newcomer])[Int(chance)])
+      expect(turnedAway, is: (tickets + [newcomer])[Int(chance)])
     }
   }
 
@@ -59,7 +60,7 @@ import Testing
     for host in 3..<Admission.forStrangers.lobby { _ = admission.arrive(origin(host), now: 0, chance: 0) }
     for chance in 0..<2 as Range<UInt64> {
       var admission = admission
-      #expect(admission.arrive(origin(1000), now: 0, chance: chance).turnedAway == most[Int(chance)])
+      expect(admission.arrive(origin(1000), now: 0, chance: chance).turnedAway, is: most[Int(chance)])
     }
   }
 
@@ -68,7 +69,7 @@ import Testing
     (0..<Admission.forStrangers.inside).map { number in
       let (ticket, _) = admission.arrive(origin(number % hosts), now: 0, chance: 0)
       admission.heard(ticket)
-      #expect(admission.letIn(now: 0, isEngaged: false, chance: 0)?.0 == ticket)
+      expect(admission.letIn(now: 0, isEngaged: false, chance: 0)?.0, is: ticket)
       return ticket
     }
   }
@@ -78,15 +79,15 @@ import Testing
     let inside = full(&admission, hosts: 2)
     let (newcomer, _) = admission.arrive(origin(9), now: 0, chance: 0)
     admission.heard(newcomer)
-    #expect(admission.letIn(now: 0.05, isEngaged: false, chance: 0) == nil)
-    #expect(admission.nextMoment(now: 0.05, isEngaged: false) == Admission.grace)
+    expect(admission.letIn(now: 0.05, isEngaged: false, chance: 0) == nil)
+    expect(admission.nextMoment(now: 0.05, isEngaged: false), is: Admission.grace)
     admission.advance(inside[0], to: .secured, now: 0.08)
     for ticket in inside[2...] { admission.advance(ticket, to: .proving, now: 0) }
     admission.advance(inside[1], to: .asking, now: 0)
     let entry = admission.letIn(now: 0.1, isEngaged: false, chance: 3)
-    #expect(entry?.0 == newcomer)
+    expect(entry?.0, is: newcomer)
     // The connection with the least progress makes room, among those whose moment has passed.
-    #expect(entry?.evicted == inside[1])
+    expect(entry?.evicted, is: inside[1])
   }
 
   @Test func `the grace counts from being let in, not from the connection's arrival`() {
@@ -96,10 +97,10 @@ import Testing
     }
     while admission.letIn(now: 1, isEngaged: false, chance: 0) != nil {}
     admission.heard(admission.arrive(origin(0), now: 1, chance: 0).0)
-    #expect(admission.nextMoment(now: 1, isEngaged: false) == 1 + Admission.grace)
+    expect(admission.nextMoment(now: 1, isEngaged: false), is: 1 + Admission.grace)
     let early = admission.letIn(now: 1 + Admission.grace / 2, isEngaged: false, chance: 0)
     let late = admission.letIn(now: 1 + Admission.grace, isEngaged: false, chance: 0)
-    #expect(early == nil && late != nil)
+    expect(early == nil && late != nil)
   }
 
   @Test func `an address cannot displace an address with fewer connections`() {
@@ -108,7 +109,7 @@ import Testing
     let (greedy, _) = admission.arrive(origin(0), now: 1, chance: 0)
     admission.heard(greedy)
     // Only its own connection makes room for it.
-    #expect(admission.letIn(now: 1, isEngaged: false, chance: 11)?.evicted == inside[0])
+    expect(admission.letIn(now: 1, isEngaged: false, chance: 11)?.evicted, is: inside[0])
   }
 
   @Test func `within a network an address yields a place to an address with fewer`() {
@@ -120,8 +121,8 @@ import Testing
     let modest = letIn(1, at: 0)?.0
     let greedy = (1..<Admission.forStrangers.inside).compactMap { _ in letIn(2, at: 0)?.0 }
     let evicted = letIn(1, at: 1)?.evicted
-    #expect(modest != nil && greedy.count == Admission.forStrangers.inside - 1)
-    #expect(greedy.contains { $0 == evicted })
+    expect(modest != nil && greedy.count == Admission.forStrangers.inside - 1)
+    expect(greedy.contains { $0 == evicted })
   }
 
   @Test func `during a session the next moment of admission is known`() {
@@ -130,15 +131,15 @@ import Testing
       admission.heard(admission.arrive(origin(host), now: 0, chance: 0).0)
     }
     while admission.letIn(now: 0, isEngaged: true, chance: 0) != nil {}
-    #expect(admission.nextMoment(now: 0, isEngaged: true) == 1 / Admission.forStrangers.rate)
+    expect(admission.nextMoment(now: 0, isEngaged: true), is: 1 / Admission.forStrangers.rate)
     // Without a session, waiting connections are let in at once and need no moment.
-    #expect(admission.nextMoment(now: 0, isEngaged: false) == ReadyLimits.lobby)
+    expect(admission.nextMoment(now: 0, isEngaged: false), is: ReadyLimits.lobby)
   }
 
   @Test func `connections whose time has ended leave in their order of arrival`() {
     var admission = Admission()
     let tickets = (0..<100).map { admission.arrive(origin($0), now: 0, chance: 0).0 }
-    #expect(admission.expire(now: ReadyLimits.lobby) == tickets)
+    expect(admission.expire(now: ReadyLimits.lobby), is: tickets)
   }
 
   @Test func `strangers cannot take the places of known addresses`() {
@@ -146,10 +147,10 @@ import Testing
     _ = full(&admission, hosts: 64)
     for host in 0..<1000 { _ = admission.arrive(origin(host), now: 0, chance: UInt64(host)) }
     let (known, turnedAway) = admission.arrive(origin(5, isFamiliar: true), now: 0, chance: 0)
-    #expect(turnedAway == nil)
+    expect(turnedAway == nil)
     admission.heard(known)
     let entry = admission.letIn(now: 0, isEngaged: true, chance: 0)
-    #expect(entry?.0 == known && entry?.evicted == nil)
+    expect(entry?.0 == known && entry?.evicted == nil)
   }
 
   @Test func `during a session strangers are let in at a limited rate`() {
@@ -164,18 +165,18 @@ import Testing
         admission.leave(entry)
       }
     }
-    #expect(200...220 ~= entered)
+    expect(200...220 ~= entered)
   }
 
   @Test func `silent connections have less time in a filling lobby`() {
     var admission = Admission()
     let (lone, _) = admission.arrive(origin(1), now: 0, chance: 0)
-    #expect(admission.expire(now: ReadyLimits.lobby - 0.1) == [])
-    #expect(admission.expire(now: ReadyLimits.lobby) == [lone])
+    expect(admission.expire(now: ReadyLimits.lobby - 0.1), is: [])
+    expect(admission.expire(now: ReadyLimits.lobby), is: [lone])
     let crowd = (0...Admission.forStrangers.lobby / 2).map { admission.arrive(origin($0), now: 10, chance: 0).0 }
     admission.heard(crowd[3])
     let over = admission.expire(now: 10 + Admission.shortPatience)
-    #expect(over.count == crowd.count - 1 && !over.contains(crowd[3]))
+    expect(over.count == crowd.count - 1 && !over.contains(crowd[3]))
   }
 
   @Test(arguments: 0..<6 as Range<UInt64>)
@@ -192,15 +193,15 @@ import Testing
         let from = origin(host, network: host / 4, isFamiliar: dice.next() % 4 == 0)
         let (ticket, turnedAway) = admission.arrive(from, now: now, chance: dice.next())
         waiting.insert(ticket)
-        if let turnedAway { #expect(waiting.remove(turnedAway) != nil) }
+        if let turnedAway { expect(waiting.remove(turnedAway) != nil) }
         if dice.next() % 2 == 0 { admission.heard(ticket) }
       case 3:
         guard let entry = admission.letIn(now: now, isEngaged: dice.next() % 2 == 0, chance: dice.next()) else { break }
-        #expect(waiting.remove(entry.0) != nil)
+        expect(waiting.remove(entry.0) != nil)
         inside.insert(entry.0)
-        if let evicted = entry.evicted { #expect(inside.remove(evicted) != nil) }
+        if let evicted = entry.evicted { expect(inside.remove(evicted) != nil) }
       case 4:
-        for ticket in admission.expire(now: now) { #expect(waiting.remove(ticket) != nil) }
+        for ticket in admission.expire(now: now) { expect(waiting.remove(ticket) != nil) }
       default:
         guard let ticket = inside.sorted().randomElement(using: &dice) else { break }
         if dice.next() % 2 == 0 {
@@ -210,10 +211,10 @@ import Testing
           inside.remove(ticket)
         }
       }
-      #expect(admission.count == waiting.count + inside.count)
-      #expect(inside.count { !$0.isFamiliar } <= Admission.forStrangers.inside)
-      #expect(inside.count { $0.isFamiliar } <= Admission.forFamiliar.inside)
-      #expect(waiting.count { !$0.isFamiliar } <= Admission.forStrangers.lobby)
+      expect(admission.count, is: waiting.count + inside.count)
+      expect(inside.count { !$0.isFamiliar } <= Admission.forStrangers.inside)
+      expect(inside.count { $0.isFamiliar } <= Admission.forFamiliar.inside)
+      expect(waiting.count { !$0.isFamiliar } <= Admission.forStrangers.lobby)
     }
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import TestSupport
 import Testing
@@ -26,7 +27,7 @@ import Testing
       }
       trial.happens(.stop(.terminated))
       for _ in 0..<20 { trial.passToNext() }
-      #expect(trial.engine.phaseName == "over", "seed \(seed)")
+      expect(trial.engine.phaseName, is: "over", "seed \(seed)")
     }
   }
 
@@ -53,7 +54,7 @@ import Testing
         }
         _ = script.feed(.timePassed, after: max(0, (script.engine.nextMoment ?? script.now) - script.now))
       }
-      #expect(Words.text(script.engine.phase) == "over", "seed \(seed)")
+      expect(Words.text(script.engine.phase), is: "over", "seed \(seed)")
     }
   }
 
@@ -70,8 +71,8 @@ import Testing
       ] as [SenderEngine.Event] {
         var trial = SenderTrial.inState(state)
         let before = trial.engine.phaseName
-        #expect(trial.take(event) == [], "\(event) while \(state)")
-        #expect(trial.engine.phaseName == before)
+        expect(trial.take(event), is: [], "\(event) while \(state)")
+        expect(trial.engine.phaseName, is: before)
       }
     }
   }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -42,19 +43,19 @@ import Testing
   ])
   func `options and answers decide, and files need neither`(_ example: Case) {
     let consent = Self.consent(example.answer)
-    #expect(consent.taken(of: Self.part, Self.arrival(), allowing: example.options) == example.taken)
-    #expect(consent.isOpen(Self.part, Self.arrival(), allowing: example.options) == example.isOpen)
+    expect(consent.taken(of: Self.part, Self.arrival(), allowing: example.options), is: example.taken)
+    expect(consent.isOpen(Self.part, Self.arrival(), allowing: example.options), is: example.isOpen)
   }
 
   @Test func `an answer covers no other place, class or part`() {
     let consent = Self.consent(.all)
-    #expect(consent.taken(of: Self.part, Self.arrival(".profile"), allowing: .files) == [.files, .secrets])
+    expect(consent.taken(of: Self.part, Self.arrival(".profile"), allowing: .files), is: [.files, .secrets])
     let app = Part(.files(of: "x", Self.roots), name: "x")
-    #expect(consent.isOpen(app, Self.arrival(), allowing: .files))
+    expect(consent.isOpen(app, Self.arrival(), allowing: .files))
     let graver = PartArrival(
       name: "notes", roots: [.secrets], places: [.secrets: [Array(".bashrc".utf8), Array(".ssh".utf8)]])
-    #expect(consent.taken(of: Self.part, graver, allowing: .files) == [])
-    #expect(!consent.refuses(Self.part) && Self.consent([]).refuses(Self.part) && !consent.refuses(app))
+    expect(consent.taken(of: Self.part, graver, allowing: .files), is: [])
+    expect(!consent.refuses(Self.part) && Self.consent([]).refuses(Self.part) && !consent.refuses(app))
   }
 
   @Test func `newer answers stand in the place of earlier ones about the same class of a part`() {
@@ -63,9 +64,9 @@ import Testing
     let app = Part(.files(of: "x", Self.roots), name: "x")
     other.note(.apps, of: app, PartArrival(name: "X", roots: [.apps]))
     let both = new.following(old.following(other))
-    #expect(both.answer(about: .apps, of: app, PartArrival(name: "X", roots: [.apps])) == true)
-    #expect(both.answer(about: .apps, of: Self.part, Self.arrival()) == nil)
-    #expect(both.answer(about: .apps, of: Self.part, Self.arrival(".profile")) == false)
+    expect(both.answer(about: .apps, of: app, PartArrival(name: "X", roots: [.apps])), is: true)
+    expect(both.answer(about: .apps, of: Self.part, Self.arrival()) == nil)
+    expect(both.answer(about: .apps, of: Self.part, Self.arrival(".profile")), is: false)
   }
 
   // MARK: In an engine
@@ -91,42 +92,42 @@ import Testing
     var script = script(asks: false)
     _ = script.feed(weighed())
     let said = script.feed(.recorded(number, nil))
-    #expect(said.first == "say 1 verdict 100 900 32M 16: taken without 2")
-    #expect(said.count(where: { $0.contains("not taken it") || $0.contains("has not taken") }) == 2)
-    #expect(script.engine.transfers[0].taken == [0: .files])
-    #expect(script.engine.transfers[0].contents(ofPart: 0)?.roots == [Self.roots[2]])
+    expect(said.first, is: "say 1 verdict 100 900 32M 16: taken without 2")
+    expect(said.count(where: { $0.contains("not taken it") || $0.contains("has not taken") }), is: 2)
+    expect(script.engine.transfers[0].taken, is: [0: .files])
+    expect(script.engine.transfers[0].contents(ofPart: 0)?.roots, is: [Self.roots[2]])
   }
 
   @Test func `a person who was shown what the options allow has the last word in this run`() {
     var script = script(asks: true, .all)
     _ = script.feed(weighed())
     _ = script.feed(.answered(true, taking: [0: .files]))
-    #expect(script.engine.transfers[0].taken == [0: .files])
-    #expect(script.feed(.recorded(number, nil)).first == "say 1 verdict 100 900 32M 16: taken without 2")
+    expect(script.engine.transfers[0].taken, is: [0: .files])
+    expect(script.feed(.recorded(number, nil)).first, is: "say 1 verdict 100 900 32M 16: taken without 2")
   }
 
   @Test func `of two parts with one subject, a refusal counts`() {
     for answers in [[ArrivalClasses.all, []], [[], .all]] {
       var consent = Consent()
       consent.note(answers.map { ($0, Self.part, Self.arrival()) })
-      #expect(consent.taken(of: Self.part, Self.arrival(), allowing: .files) == [])
+      expect(consent.taken(of: Self.part, Self.arrival(), allowing: .files), is: [])
     }
   }
 
   @Test func `a plan of which nothing is taken is refused, and not recorded`() {
     var script = script(asks: false)
-    #expect(script.feed(weighed(isWhole: false)).contains("say 1 verdict 100 900 32M 16: refused 5"))
-    #expect(!script.engine.transfers[0].isRecorded)
+    expect(script.feed(weighed(isWhole: false)).contains("say 1 verdict 100 900 32M 16: refused 5"))
+    expect(!script.engine.transfers[0].isRecorded)
   }
 
   @Test
   func `a person's answers are recorded, hold in each session, and are asked for again only where they do not reach`() {
     var script = script(asks: true)
-    #expect(script.feed(weighed()).last?.hasPrefix("ask consent") == true)
+    expect(script.feed(weighed()).last?.hasPrefix("ask consent"), is: true)
     _ = script.feed(.answered(true, taking: [0: [.files, .apps]]))
     let expected = Self.consent([.files, .apps])
-    #expect(script.engine.transfers[0].taken == [0: [.files, .apps]])
-    #expect(script.feed(.recorded(number, nil)).first == "say 1 verdict 100 900 32M 16: taken without 1")
+    expect(script.engine.transfers[0].taken, is: [0: [.files, .apps]])
+    expect(script.feed(.recorded(number, nil)).first, is: "say 1 verdict 100 900 32M 16: taken without 1")
     _ = script.feed(.broke(Script.id(1), Script.cut))
     _ = script.feed(.closed(Script.id(1)))
     script.resume(2, key: 1)
@@ -134,11 +135,11 @@ import Testing
     for (known, isAsked) in [(expected, false), (Consent(), true)] {
       var again = changed
       again.plan(Script.plan(100, roots: Self.roots), on: 2)
-      #expect(again.feed(weighed(known, session: 2)).last?.hasPrefix("ask consent") == isAsked)
+      expect(again.feed(weighed(known, session: 2)).last?.hasPrefix("ask consent"), is: isAsked)
     }
     changed.plan(Script.plan(100, roots: Self.roots), on: 2)
     _ = changed.feed(weighed(session: 2))
     _ = changed.feed(.answered(true, taking: [:]))
-    #expect(changed.feed(.recorded(SessionNumber(2), nil)).first == "say 2 verdict 100 900 32M 16: refused 5")
+    expect(changed.feed(.recorded(SessionNumber(2), nil)).first, is: "say 2 verdict 100 900 32M 16: refused 5")
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -38,14 +39,14 @@ import Testing
         channel.received(bytes[start..<min(bytes.count, start + size)].span, now: 0)
         come += try messages(&channel)
       }
-      #expect(come == [.ping(1), .receipt, .pong(2)])
+      expect(come, is: [.ping(1), .receipt, .pong(2)])
     }
   }
 
   @Test func `ignorable frames of later versions are skipped, and other unknown frames are not`() throws {
     var channel = ControlChannel(now: 0)
     channel.received((frame(Self.later, length: 7) + frame(Self.later) + ControlMessage.ping(3).frame).span, now: 0)
-    #expect(try messages(&channel) == [.ping(3)])
+    expect(try messages(&channel), is: [.ping(3)])
     channel.received(frame(FrameType(rawValue: 0x7F)).span, now: 0)
     #expect(throws: Violation(.unknown, "a frame")) { try messages(&channel) }
   }
@@ -55,35 +56,35 @@ import Testing
     let bytes = ControlMessage.ping(4).frame
     for nothing in [nil, 0] {
       let count = channel.read(atMost: 100, now: 10) { (_, _) in nothing }
-      #expect(count == nothing)
+      expect(count, is: nothing)
     }
-    #expect(isSilent(channel, at: Heartbeat.silence))
+    expect(isSilent(channel, at: Heartbeat.silence))
     let count = channel.read(atMost: 100, now: 10) { (room, range) in
-      #expect(range.count == 100)
+      expect(range.count, is: 100)
       room.replaceSubrange(range.prefix(bytes.count), with: bytes)
       return bytes.count
     }
-    #expect(count == bytes.count)
-    #expect(!isSilent(channel, at: Heartbeat.silence))
-    #expect(isSilent(channel, at: 10 + Heartbeat.silence))
-    #expect(try messages(&channel) == [.ping(4)])
+    expect(count, is: bytes.count)
+    expect(!isSilent(channel, at: Heartbeat.silence))
+    expect(isSilent(channel, at: 10 + Heartbeat.silence))
+    expect(try messages(&channel), is: [.ping(4)])
   }
 
   @Test func `a quiet end sends PING, and an end that hears nothing is cut off`() throws {
     var channel = ControlChannel(now: 0)
-    #expect(channel.nextMoment == Heartbeat.pause)
-    #expect(!beat(&channel, at: Heartbeat.pause - 0.1))
-    #expect(channel.unsent == 0)
-    #expect(!beat(&channel, at: Heartbeat.pause))
-    #expect(channel.outgoing == ControlMessage.ping(1).frame)
+    expect(channel.nextMoment, is: Heartbeat.pause)
+    expect(!beat(&channel, at: Heartbeat.pause - 0.1))
+    expect(channel.unsent, is: 0)
+    expect(!beat(&channel, at: Heartbeat.pause))
+    expect(channel.outgoing, is: ControlMessage.ping(1).frame)
     // Sent bytes count as said; a write that took nothing does not.
     channel.sent(channel.unsent, now: 7)
-    #expect(channel.nextMoment == 7 + Heartbeat.pause)
+    expect(channel.nextMoment, is: 7 + Heartbeat.pause)
     channel.sent(0, now: 8)
-    #expect(channel.nextMoment == 7 + Heartbeat.pause)
+    expect(channel.nextMoment, is: 7 + Heartbeat.pause)
     channel.received([UInt8]().span, now: 9)
-    #expect(!isSilent(channel, at: 9 + Heartbeat.silence - 0.1))
-    #expect(isSilent(channel, at: 9 + Heartbeat.silence))
+    expect(!isSilent(channel, at: 9 + Heartbeat.silence - 0.1))
+    expect(isSilent(channel, at: 9 + Heartbeat.silence))
   }
 
   @Test func `bytes leave in their order, in pieces of any size`() {
@@ -95,31 +96,31 @@ import Testing
     }
     channel.say(.ping(1))
     take(3)
-    #expect(channel.sent == 3)
+    expect(channel.sent, is: 3)
     channel.say(.pong(2))
     take(10)
     take(channel.unsent)
-    #expect(channel.unsent == 0 && channel.outgoing.isEmpty && channel.sent == 0)
+    expect(channel.unsent == 0 && channel.outgoing.isEmpty && channel.sent == 0)
     channel.say(.receipt)
     take(channel.unsent)
-    #expect(gone == ControlMessage.ping(1).frame + ControlMessage.pong(2).frame + ControlMessage.receipt.frame)
+    expect(gone, is: ControlMessage.ping(1).frame + ControlMessage.pong(2).frame + ControlMessage.receipt.frame)
   }
 
   @Test func `an end that does not read answers is not read from, and sent bytes are not kept`() {
     var channel = ControlChannel(now: 0)
-    #expect(channel.isReading && channel.isDrained)
+    expect(channel.isReading && channel.isDrained)
     channel.sayRaw(frame(Self.later, length: 64 << 10))
-    #expect(channel.isReading && !channel.isDrained)
+    expect(channel.isReading && !channel.isDrained)
     channel.sent(5, now: 0)
-    #expect(channel.isDrained && channel.sent == 5)
+    expect(channel.isDrained && channel.sent == 5)
     channel.sayRaw(frame(Self.later, length: 512 << 10))
-    #expect(!channel.isReading)
+    expect(!channel.isReading)
     channel.sent(300 << 10, now: 0)
-    #expect(channel.sent == 0)
-    #expect(channel.unsent == channel.outgoing.count)
-    #expect(channel.unsent == (64 + 512 - 300) << 10 + 5)
-    #expect(!channel.isReading)
+    expect(channel.sent, is: 0)
+    expect(channel.unsent, is: channel.outgoing.count)
+    expect(channel.unsent, is: (64 + 512 - 300) << 10 + 5)
+    expect(!channel.isReading)
     channel.sent((20 << 10) + 6, now: 0)
-    #expect(channel.isReading && !channel.isDrained)
+    expect(channel.isReading && !channel.isDrained)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -7,24 +8,24 @@ import Testing
 @Suite struct FaultTests {
   @Test func `the other end gets the code, the cause and the values, and text only where these do not say all`() {
     let subject = TransferFailure.Subject(name: [0x61])
-    #expect(
-      Fault(.storage, "it fails", error: 5, about: subject).close == Close(.storage, name: [0x61], error: 5))
-    #expect(Fault(.connection, "the connection was lost").close == Close(.silent))
-    #expect(Fault(.importFailed, "the app says no").close == Close(.importFailed, "the app says no"))
-    #expect(Fault(.source, "there is none").close == Close(.exportFailed, for: .unreadable))
+    expect(
+      Fault(.storage, "it fails", error: 5, about: subject).close, is: Close(.storage, name: [0x61], error: 5))
+    expect(Fault(.connection, "the connection was lost").close, is: Close(.silent))
+    expect(Fault(.importFailed, "the app says no").close, is: Close(.importFailed, "the app says no"))
+    expect(Fault(.source, "there is none").close, is: Close(.exportFailed, for: .unreadable))
     for (code, cause) in [
       (.collision, .collision), (.inUse, .inUse), (.appHasData, .appHasData), (.importCancelled, .cancelled),
       (.claimed, .claimed),
     ] as [(Fault.Code, Close.Cause)] {
-      #expect(Fault(code, "").close.cause == cause)
+      expect(Fault(code, "").close.cause, is: cause)
     }
-    #expect(Fault.idle.close == Close(.silent, for: .idle) && Fault.otherKey.close == Close(.violation, for: .otherKey))
-    #expect(Fault(.connection, "lost").failure.hint == "Start the same command on both devices again.")
+    expect(Fault.idle.close == Close(.silent, for: .idle) && Fault.otherKey.close == Close(.violation, for: .otherKey))
+    expect(Fault(.connection, "lost").failure.hint, is: "Start the same command on both devices again.")
   }
 
   @Test func `a fault decides the exit code, unless another one is given`() {
-    #expect(Fault(.source, "there is none").kind == .usage)
-    #expect(Fault(.source, "there is none", as: .failed).kind == .failed)
+    expect(Fault(.source, "there is none").kind, is: .usage)
+    expect(Fault(.source, "there is none", as: .failed).kind, is: .failed)
   }
 
   @Test func `the sender reconnects after a lost connection, and the receiver also waits for its user`() {
@@ -34,9 +35,9 @@ import Testing
       (Fault(.storage, "the disk fails"), false, false), (.interrupted(by: .interrupted), false, false),
     ]
     for (fault, isReconnectable, mayComeBack) in faults {
-      #expect(fault.isReconnectable == isReconnectable)
-      #expect(fault.senderMayComeBack == mayComeBack)
-      #expect(fault.isTold == fault.message.hasPrefix("the other device "))
+      expect(fault.isReconnectable, is: isReconnectable)
+      expect(fault.senderMayComeBack, is: mayComeBack)
+      expect(fault.isTold, is: fault.message.hasPrefix("the other device "))
     }
   }
 
@@ -45,13 +46,13 @@ import Testing
       (.connection, true), (.storage, true), (.noSpace, true), (.importFailed, true), (.exists, false),
       (.violation, false),
     ] as [(Fault.Code, Bool)] {
-      #expect(PartEnd(0, "", Fault(code, "")).mayResume == may, "\(code)")
+      expect(PartEnd(0, "", Fault(code, "")).mayResume, is: may, "\(code)")
     }
-    #expect(!PartEnd(0, "", root: [97], Fault(.storage, "")).mayResume)
+    expect(!PartEnd(0, "", root: [97], Fault(.storage, "")).mayResume)
   }
 
   @Test func `a violation is reported as a violation`() {
-    #expect(Fault(Violation(.announcement, "too much")).code == .announcement)
-    #expect(Fault(Violation(.state, "not now")).code == .violation)
+    expect(Fault(Violation(.announcement, "too much")).code, is: .announcement)
+    expect(Fault(Violation(.state, "not now")).code, is: .violation)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -9,27 +10,28 @@ import Testing
 
   @Test func `a receiver is announced once it listens, and not before`() {
     var script = Script()
-    #expect(script.feed(.begin) == ["take back"])
-    #expect(script.feed(.tookBack(.success([]))) == ["listen"])
+    expect(script.feed(.begin), is: ["take back"])
+    expect(script.feed(.tookBack(.success([]))), is: ["listen"])
     let listening = Listening(addresses: ["::1"], port: 7, isAnnounced: true)
-    #expect(script.feed(.listening(.success(listening))) == ["tell listening [\"::1\"] 7 []", "make code", "announce"])
+    expect(
+      script.feed(.listening(.success(listening))), is: ["tell listening [\"::1\"] 7 []", "make code", "announce"])
   }
 
   @Test func `a receiver without a network address is not announced`() {
     var script = Script()
     script.open()
-    #expect(!script.engine.announcement.isOn)
+    expect(!script.engine.announcement.isOn)
   }
 
   @Test func `a receiver stays announced while its sender may come back, until the run ends`() {
     var script = Script()
     script.open(isAnnounced: true)
     script.pair()
-    #expect(script.engine.announcement.isOn)
+    expect(script.engine.announcement.isOn)
     _ = script.feed(.broke(Script.id(1), Script.cut))
-    #expect(script.engine.announcement.isOn)
-    #expect(script.feed(.stop(.interrupted)).contains("withdraw announcement"))
-    #expect(!script.engine.announcement.isOn)
+    expect(script.engine.announcement.isOn)
+    expect(script.feed(.stop(.interrupted)).contains("withdraw announcement"))
+    expect(!script.engine.announcement.isOn)
   }
 
   @Test func `a receiver is not announced once it judges no more codes`() {
@@ -38,8 +40,8 @@ import Testing
     var script = Script(settings)
     script.open(isAnnounced: true)
     _ = script.spendCodes()
-    #expect(!script.engine.announcement.isOn)
-    #expect(script.feed(.answered(true)).contains("announce"))
+    expect(!script.engine.announcement.isOn)
+    expect(script.feed(.answered(true)).contains("announce"))
   }
 
   @Test func `a transfer of an earlier run can be continued even if no more codes are judged`() {
@@ -48,6 +50,6 @@ import Testing
     var script = Script(settings)
     script.open([Script.known(1, key: 1)], isAnnounced: true)
     _ = script.spendCodes()
-    #expect(script.engine.announcement.isOn)
+    expect(script.engine.announcement.isOn)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -30,29 +31,29 @@ import Testing
   @Test func `another code is shown at once for the second sender, and a third one is told its place`() {
     var script = open()
     script.pair(1, as: 100)
-    #expect(script.engine.workers.contains(.makeCode))
-    #expect(script.feed(.codeMade(.success(Script.code))) == ["tell code \(Script.code.shown) for 600"])
+    expect(script.engine.workers.contains(.makeCode))
+    expect(script.feed(.codeMade(.success(Script.code))), is: ["tell code \(Script.code.shown) for 600"])
     script.pair(2, as: 102)
-    #expect(phase(script) == "engaged in 100 by 1; engaged in 102 by 2")
-    #expect(!script.engine.workers.contains(.makeCode))
+    expect(phase(script), is: "engaged in 100 by 1; engaged in 102 by 2")
+    expect(!script.engine.workers.contains(.makeCode))
     script.come(3)
-    #expect(script.feed(.asked(Script.id(3), .pair)) == ["turn away 3: busy at 1"])
+    expect(script.feed(.asked(Script.id(3), .pair)), is: ["turn away 3: busy at 1"])
     // Only the first one to end counts: these two come next.
-    #expect(script.returns(15, key: 5) == ["turn away 15: busy at 1"])
-    #expect(script.returns(16, key: 6) == ["turn away 16: busy at 2"])
+    expect(script.returns(15, key: 5), is: ["turn away 15: busy at 1"])
+    expect(script.returns(16, key: 6), is: ["turn away 16: busy at 2"])
     script.plan(on: 1)
     script.take(1, on: 1)
     script.conclude(1, on: 1)
     _ = script.imported()
-    #expect(phase(script) == "engaged in 102 by 2")
-    #expect(script.returns(26, key: 6) == ["turn away 26: busy at 1"])
-    #expect(script.returns(25, key: 5) == ["welcome 25 to resume until 10.0"])
+    expect(phase(script), is: "engaged in 102 by 2")
+    expect(script.returns(26, key: 6), is: ["turn away 26: busy at 1"])
+    expect(script.returns(25, key: 5), is: ["welcome 25 to resume until 10.0"])
   }
 
   @Test func `events about a transfer name it`() {
     var script = full()
     let told = script.feed(.noticed(.staged, of: 102)) + script.feed(.noticed(.staged))
-    #expect(told == ["tell 102: staged", "tell staged"])
+    expect(told, is: ["tell 102: staged", "tell staged"])
   }
 
   @Test func `a newly paired sender takes nothing from one that has brought nothing yet`() {
@@ -60,19 +61,19 @@ import Testing
     script.pair(1, as: 100)
     _ = script.feed(.codeMade(.success(Script.code)))
     script.pair(2, as: 102)
-    #expect(script.engine.transfers.map(\.identifier) == [100, 102])
+    expect(script.engine.transfers.map(\.identifier), is: [100, 102])
   }
 
   @Test func `the pairings of a wait share its guesses, and one end begins the next wait`() {
     var script = open()
-    #expect(script.guess(50).contains("tell wrong code 1/3 from h50, 98 left"))
+    expect(script.guess(50).contains("tell wrong code 1/3 from h50, 98 left"))
     script.begin(1, as: 100)
-    #expect(script.guess(51).contains("tell wrong code 1/3 from h51, 96 left"))
+    expect(script.guess(51).contains("tell wrong code 1/3 from h51, 96 left"))
     script.begin(2, as: 102)
     script.end(1, as: 100)
-    #expect(script.guess(52).contains("tell wrong code 1/3 from h52, 98 left"))
+    expect(script.guess(52).contains("tell wrong code 1/3 from h52, 98 left"))
     script.end(2, as: 102)
-    #expect(script.guess(53).contains("tell wrong code 1/3 from h53, 97 left"))
+    expect(script.guess(53).contains("tell wrong code 1/3 from h53, 97 left"))
   }
 
   @Test func `too many wrong codes break off no transfer that is served`() {
@@ -80,11 +81,11 @@ import Testing
     script.begin(1, as: 100)
     var last: [String] = []
     for number in 101...UInt64(100 + GuessLimit.most - 1) { last = script.guess(number) }
-    #expect(last.contains("tell codes spent 99 98"))
-    #expect(phase(script) == "engaged in 100 by 1")
+    expect(last.contains("tell codes spent 99 98"))
+    expect(phase(script), is: "engaged in 100 by 1")
     // Its end begins the next wait.
     script.end(1, as: 100)
-    #expect(script.engine.workers.contains(.makeCode))
+    expect(script.engine.workers.contains(.makeCode))
   }
 
   @Test func `a sender that is away loses its place only when all are taken`() {
@@ -93,20 +94,20 @@ import Testing
     _ = script.feed(.broke(Script.id(2), Script.cut))
     _ = script.feed(.closed(Script.id(2)))
     _ = script.feed(.syncEnded(SessionNumber(2), nil))
-    #expect(phase(script).hasPrefix("engaged in 100 by 1; away 102 until"))
-    #expect(script.returns(15, key: 5).first?.hasPrefix("welcome 15") == true)
+    expect(phase(script).hasPrefix("engaged in 100 by 1; away 102 until"))
+    expect(script.returns(15, key: 5).first?.hasPrefix("welcome 15"), is: true)
     let begun = script.feed(.ready(Script.id(15), identifier: 105))
-    #expect(begun.contains { $0.hasPrefix("tell 102: failed 5") })
-    #expect(phase(script) == "engaged in 100 by 1; engaged in 105 by 3")
+    expect(begun.contains { $0.hasPrefix("tell 102: failed 5") })
+    expect(phase(script), is: "engaged in 100 by 1; engaged in 105 by 3")
     // Its transfer waits on the disk.
-    #expect(script.engine.transfers[of: 102]?.keeping == .released)
+    expect(script.engine.transfers[of: 102]?.keeping, is: .released)
   }
 
   @Test func `a sender that comes back fences off its own session, and no other one`() {
     var script = full()
     script.resume(12, key: 2)
-    #expect(phase(script) == "engaged in 100 by 1; engaged in 102 by 3")
-    #expect(script.engine.conversations[SessionNumber(1)]?.isEnding == false)
+    expect(phase(script), is: "engaged in 100 by 1; engaged in 102 by 3")
+    expect(script.engine.conversations[SessionNumber(1)]?.isEnding, is: false)
   }
 
   @Test func `a sender that comes back to its own import breaks off no other one`() {
@@ -115,10 +116,10 @@ import Testing
     script.conclude(1, on: 1)
     _ = script.feed(.broke(Script.id(1), Script.cut))
     _ = script.feed(.closed(Script.id(1)))
-    #expect(phase(script) == "engaged in 102 by 2; engaged in 100")
+    expect(phase(script), is: "engaged in 102 by 2; engaged in 100")
     script.resume(11, key: 1)
-    #expect(script.engine.conversations[SessionNumber(2)]?.isEnding == false)
-    #expect(phase(script) == "engaged in 102 by 2; engaged in 100 by 3")
+    expect(script.engine.conversations[SessionNumber(2)]?.isEnding, is: false)
+    expect(phase(script), is: "engaged in 102 by 2; engaged in 100 by 3")
   }
 
   @Test func `a sender that has brought nothing and is away loses its place only when all are taken`() {
@@ -127,50 +128,50 @@ import Testing
     _ = script.feed(.broke(Script.id(1), Script.cut))
     _ = script.feed(.closed(Script.id(1)))
     _ = script.feed(.syncEnded(SessionNumber(1), nil))
-    #expect(phase(script).hasPrefix("away 100 until"))
+    expect(phase(script).hasPrefix("away 100 until"))
     script.begin(2, as: 102)
-    #expect(phase(script).hasPrefix("away 100 until") && phase(script).hasSuffix("engaged in 102 by 2"))
-    #expect(script.engine.transfers.map(\.identifier) == [100, 102])
+    expect(phase(script).hasPrefix("away 100 until") && phase(script).hasSuffix("engaged in 102 by 2"))
+    expect(script.engine.transfers.map(\.identifier), is: [100, 102])
     script.begin(3, as: 103)
-    #expect(phase(script) == "engaged in 102 by 2; engaged in 103 by 3")
+    expect(phase(script), is: "engaged in 102 by 2; engaged in 103 by 3")
   }
 
   @Test func `a place that an import of an earlier run leaves is shown with a code`() {
     let known = Script.known(77, key: 7, parts: 2, concluded: Script.whole)
     var script = open([known])
     script.begin(1, as: 100)
-    #expect(phase(script) == "engaged in 77; engaged in 100 by 1")
-    #expect(!script.engine.workers.contains(.makeCode))
+    expect(phase(script), is: "engaged in 77; engaged in 100 by 1")
+    expect(!script.engine.workers.contains(.makeCode))
     let ended = script.feed(.imported(77, .success(Script.done), Traffic(), refused: []))
-    #expect(phase(script) == "engaged in 100 by 1" && ended.contains("make code"))
+    expect(phase(script) == "engaged in 100 by 1" && ended.contains("make code"))
   }
 
   @Test func `a stream joins the session of its key`() {
     var script = full()
-    #expect(script.join(31, stream: 0, key: 1).first == "serve 31 in 1 as 0")
-    #expect(script.join(32, stream: 0, key: 2).first == "serve 32 in 2 as 0")
+    expect(script.join(31, stream: 0, key: 1).first, is: "serve 31 in 1 as 0")
+    expect(script.join(32, stream: 0, key: 2).first, is: "serve 32 in 2 as 0")
   }
 
   @Test func `one of two sessions that do nothing gives way to a third sender`() {
     var script = full()
     script.now += ReceiverEngine.turn + 1
     let asked = script.returns(15, key: 5)
-    #expect(asked.contains("look for data 1") && asked.contains("look for data 2"))
+    expect(asked.contains("look for data 1") && asked.contains("look for data 2"))
     let first = script.feed(.lookedForData(SessionNumber(1), lastAt: 0, held: Tally()))
-    #expect(first.contains { $0.hasPrefix("say 1 close") })
-    #expect(script.feed(.lookedForData(SessionNumber(2), lastAt: 0, held: Tally())) == [])
+    expect(first.contains { $0.hasPrefix("say 1 close") })
+    expect(script.feed(.lookedForData(SessionNumber(2), lastAt: 0, held: Tally())), is: [])
   }
 
   @Test func `a stop waits for the import of one transfer, and breaks off the other`() {
     var script = full()
     script.conclude(1, on: 1)
     let stopped = script.feed(.stop(.terminated))
-    #expect(stopped.contains("interrupt import 100"))
-    #expect(stopped.contains { $0.hasPrefix("say 2 close") })
-    #expect(phase(script) == "engaged in 100 by 1")
+    expect(stopped.contains("interrupt import 100"))
+    expect(stopped.contains { $0.hasPrefix("say 2 close") })
+    expect(phase(script), is: "engaged in 100 by 1")
     _ = script.imported()
-    #expect(script.say(.receipt, on: 1).isEmpty == false)
-    #expect(phase(script).hasPrefix("finishing"))
+    expect(script.say(.receipt, on: 1).isEmpty, is: false)
+    expect(phase(script).hasPrefix("finishing"))
   }
 
   @Test func `the user is asked about one transfer at a time`() {
@@ -185,16 +186,16 @@ import Testing
       script.plan(on: number)
       asked += script.feed(Script.weighed(number, [0])).filter { $0.hasPrefix("ask") }
     }
-    #expect(asked.count == 1)
-    #expect(script.feed(.answered(true)).contains { $0.hasPrefix("ask") })
+    expect(asked.count, is: 1)
+    expect(script.feed(.answered(true)).contains { $0.hasPrefix("ask") })
   }
 
   @Test func `a device that cannot make another code goes on with a served sender, and tries again without one`() {
     var script = open()
     script.pair(1, as: 100)
-    #expect(script.feed(.codeMade(.failure(Fault(.device, "no thread")))) == [])
-    #expect(!script.feed(.timePassed).contains("make code"))
-    #expect(script.feed(.broke(Script.id(1), Script.cut)).contains("make code"))
+    expect(script.feed(.codeMade(.failure(Fault(.device, "no thread")))), is: [])
+    expect(!script.feed(.timePassed).contains("make code"))
+    expect(script.feed(.broke(Script.id(1), Script.cut)).contains("make code"))
   }
 
   @Test func `imports of earlier runs continue together`() {
@@ -208,8 +209,8 @@ import Testing
     _ = script.feed(
       .tookBack(.success([77, 66, 55].map { Script.known($0, key: UInt8($0), concluded: Script.whole) })))
     let listening = script.feed(.listening(.success(Listening(addresses: [], port: 1))))
-    #expect(listening.suffix(2) == ["import 77", "import 66"])
-    #expect(script.feed(.imported(66, .success(Script.done), Traffic(), refused: [])).contains("import 55"))
+    expect(listening.suffix(2), is: ["import 77", "import 66"])
+    expect(script.feed(.imported(66, .success(Script.done), Traffic(), refused: [])).contains("import 55"))
   }
 }
 

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -25,26 +26,26 @@ import Testing
     script.now += 20
     script.pair(2, as: 102)
     script.plan(on: 2)
-    #expect(script.offer(2, on: 2).contains { $0.hasPrefix("stage") })
+    expect(script.offer(2, on: 2).contains { $0.hasPrefix("stage") })
     let turned = script.claimed(2)
-    #expect(turned.contains { $0.hasPrefix("say 2 close 16") }, "\(turned)")
+    expect(turned.contains { $0.hasPrefix("say 2 close 16") }, "\(turned)")
     _ = script.feed(.closed(Script.id(2)))
-    #expect(Words.text(script.engine.phase).hasPrefix("engaged in 100 by 1; away 102 until"))
+    expect(Words.text(script.engine.phase).hasPrefix("engaged in 100 by 1; away 102 until"))
     return script
   }
 
   @Test func `a part that others' claims leave no room comes again, and is told how many claims come first`() {
     var script = waiting()
-    #expect(script.returns(12, key: 2).last == "turn away 12: busy at 1")
+    expect(script.returns(12, key: 2).last, is: "turn away 12: busy at 1")
     // Others may come meanwhile: it keeps no place.
-    #expect(script.engine.isInviting && script.engine.isTurn(of: nil))
+    expect(script.engine.isInviting && script.engine.isTurn(of: nil))
     // It waits for longer than a sender may be away.
     for number in 20..<30 as Range<UInt64> {
       script.now += 100
       if script.returns(number, key: 2).last == "turn away \(number): busy at 1" { continue }
       judgeAgain(&script, number)
     }
-    #expect(script.engine.phase[102] != nil)
+    expect(script.engine.phase[102] != nil)
   }
 
   /// The waiting sender, who was let in, offers its part again, and the claim is still in its way.
@@ -60,43 +61,43 @@ import Testing
   @Test func `it is judged again when all of the other part is staged, and when that is done`() {
     var script = waiting()
     script.conclude(1, on: 1)
-    #expect(script.returns(12, key: 2) == ["welcome 12 to resume until 30.0"])
+    expect(script.returns(12, key: 2), is: ["welcome 12 to resume until 30.0"])
     _ = script.feed(.ready(Script.id(12), identifier: 300))
     script.plan(Script.plan(102), on: 12)
     _ = script.offer(3, on: 12)
     // The name is still claimed.
     _ = script.claimed(3)
     _ = script.feed(.closed(Script.id(12)))
-    #expect(script.returns(13, key: 2) == ["turn away 13: busy at 1"])
+    expect(script.returns(13, key: 2), is: ["turn away 13: busy at 1"])
     _ = script.feed(.imported(100, .success(Script.done), Traffic(), refused: []))
-    #expect(script.returns(14, key: 2) == ["welcome 14 to resume until 30.0"])
+    expect(script.returns(14, key: 2), is: ["welcome 14 to resume until 30.0"])
   }
 
   @Test func `the claim of a sender that is away does not count`() {
     var script = waiting()
-    #expect(script.engine.claiming == [100])
+    expect(script.engine.claiming, is: [100])
     _ = script.feed(.broke(Script.id(1), Script.cut))
     _ = script.feed(.closed(Script.id(1)))
     _ = script.feed(.syncEnded(one, nil))
-    #expect(script.engine.claiming == [])
-    #expect(script.returns(12, key: 2).first?.hasPrefix("welcome 12") == true)
+    expect(script.engine.claiming, is: [])
+    expect(script.returns(12, key: 2).first?.hasPrefix("welcome 12"), is: true)
   }
 
   @Test func `a session that sends nothing, or hardly anything, gives way to one that waits for its claim`() {
     for (brings, givesWay) in [(0, true), (200, true), (300, false)] as [(UInt64, Bool)] {
       var script = waiting()
-      #expect(script.returns(12, key: 2) == ["look for data 1", "turn away 12: busy at 1"])
-      #expect(script.look(held: Tally(items: 0, bytes: 10)) == [])
+      expect(script.returns(12, key: 2), is: ["look for data 1", "turn away 12: busy at 1"])
+      expect(script.look(held: Tally(items: 0, bytes: 10)), is: [])
       script.now += ReceiverEngine.turn - 1
       // Frames come all the time: it is the amount that counts.
       _ = script.returns(13, key: 2)
-      #expect(script.look(held: Tally(items: 0, bytes: 10 + brings)) == [])
+      expect(script.look(held: Tally(items: 0, bytes: 10 + brings)), is: [])
       script.now += 1
-      #expect(script.returns(14, key: 2).first?.hasPrefix("welcome 14") == true)
+      expect(script.returns(14, key: 2).first?.hasPrefix("welcome 14"), is: true)
       judgeAgain(&script, 14)
       _ = script.returns(15, key: 2)
       let looked = script.look(held: Tally(items: 0, bytes: 10 + brings))
-      #expect(looked.contains { $0.hasPrefix("say 1 close 16") } == givesWay, "\(brings): \(looked)")
+      expect(looked.contains { $0.hasPrefix("say 1 close 16") }, is: givesWay, "\(brings): \(looked)")
     }
   }
 
@@ -109,11 +110,11 @@ import Testing
       script.resume(number, key: 1)
       _ = script.feed(.syncEnded(one, nil))
     }
-    #expect(script.engine.phase.sessions == [SessionNumber(script.engine.lastSession)])
-    #expect(script.returns(14, key: 2).first?.hasPrefix("welcome 14") == true)
+    expect(script.engine.phase.sessions, is: [SessionNumber(script.engine.lastSession)])
+    expect(script.returns(14, key: 2).first?.hasPrefix("welcome 14"), is: true)
     judgeAgain(&script, 14)
     let turned = script.returns(15, key: 2)
-    #expect(turned.contains { $0.hasPrefix("say 23 close 16") }, "\(turned)")
+    expect(turned.contains { $0.hasPrefix("say 23 close 16") }, "\(turned)")
   }
 
   @Test func `what came of the part before counts, and the time of its import does not`() {
@@ -126,7 +127,7 @@ import Testing
     script.goOn(seconds: 100)
     _ = script.imported()
     script.take(1, on: 1, part: 1)
-    #expect(script.returns(14, key: 2).first?.hasPrefix("welcome 14") == true)
+    expect(script.returns(14, key: 2).first?.hasPrefix("welcome 14"), is: true)
     judgeAgain(&script, 14)
     for (number, seconds, givesWay) in [(15, 19, false), (16, 1, false), (17, 119, false), (18, 1, true)]
       as [(UInt64, Double, Bool)]
@@ -136,11 +137,11 @@ import Testing
         judgeAgain(&script, number)
         _ = script.returns(number + 10, key: 2)
         let looked = script.look(held: Tally())
-        #expect(looked.contains { $0.hasPrefix("say 1 close 16") } == givesWay, "\(number): \(looked)")
+        expect(looked.contains { $0.hasPrefix("say 1 close 16") }, is: givesWay, "\(number): \(looked)")
         continue
       }
       let looked = script.look(held: Tally())
-      #expect(looked.contains { $0.hasPrefix("say 1 close 16") } == givesWay, "\(number): \(looked)")
+      expect(looked.contains { $0.hasPrefix("say 1 close 16") }, is: givesWay, "\(number): \(looked)")
     }
   }
 
@@ -148,8 +149,8 @@ import Testing
     var script = waiting()
     _ = script.feed(.codeMade(.success(Script.code)))
     script.pair(3, as: 103)
-    #expect(Words.text(script.engine.phase) == "engaged in 100 by 1; engaged in 103 by 3")
-    #expect(script.returns(12, key: 2).last == "turn away 12: busy at 1")
+    expect(Words.text(script.engine.phase), is: "engaged in 100 by 1; engaged in 103 by 3")
+    expect(script.returns(12, key: 2).last, is: "turn away 12: busy at 1")
     // It comes again for longer than a sender may be away.
     for number in 20..<30 as Range<UInt64> {
       script.now += 100
@@ -157,13 +158,13 @@ import Testing
     }
     _ = script.feed(.broke(Script.id(3), Script.cut))
     _ = script.feed(.closed(Script.id(3)))
-    #expect(script.returns(40, key: 2).first?.hasPrefix("welcome 40") == true)
+    expect(script.returns(40, key: 2).first?.hasPrefix("welcome 40"), is: true)
     // Without it, its transfer is dropped as any other of which nothing has arrived.
     var silent = waiting()
     _ = silent.feed(.timePassed, after: 700)
     _ = silent.feed(.codeMade(.success(Script.code)))
     silent.pair(3, as: 103)
-    #expect(silent.returns(12, key: 2).last == "turn away 12: unknownPeer")
+    expect(silent.returns(12, key: 2).last, is: "turn away 12: unknownPeer")
   }
 
   @Test func `one that gave way waits in its turn for the claim of the other`() {
@@ -177,13 +178,13 @@ import Testing
     _ = script.look(held: Tally())
     _ = script.feed(.closed(Script.id(1)))
     _ = script.feed(.syncEnded(one, nil))
-    #expect(script.returns(14, key: 2).first?.hasPrefix("welcome 14") == true)
+    expect(script.returns(14, key: 2).first?.hasPrefix("welcome 14"), is: true)
     _ = script.feed(.ready(Script.id(14), identifier: 300))
     script.plan(Script.plan(102), on: 14)
     script.take(script.engine.lastSession, on: 14)
-    #expect(script.returns(11, key: 1) == ["turn away 11: busy"])
+    expect(script.returns(11, key: 1), is: ["turn away 11: busy"])
     script.now += ReceiverEngine.turn
-    #expect(script.returns(15, key: 1).first?.hasPrefix("welcome 15") == true)
+    expect(script.returns(15, key: 1).first?.hasPrefix("welcome 15"), is: true)
     _ = script.feed(.ready(Script.id(15), identifier: 300))
     script.plan(Script.plan(100), on: 15)
     let session = script.engine.lastSession
@@ -195,7 +196,7 @@ import Testing
     _ = script.feed(.retook(100, .success(Script.known(100, key: 1))))
     _ = script.offer(session, on: 15)
     let claimed = script.claimed(session)
-    #expect(claimed.contains { $0.hasPrefix("say 15 close 16") }, "\(claimed)")
+    expect(claimed.contains { $0.hasPrefix("say 15 close 16") }, "\(claimed)")
   }
 }
 

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -21,32 +22,32 @@ import Testing
 
   @Test func `a connection is let in when its first record arrives, and dropped if it does not arrive`() {
     var script = opened()
-    #expect(script.feed(.arrived(Script.id(1), remote("a"), chance: 0)) == [])
-    #expect(script.engine.nextMoment == ReadyLimits.lobby)
-    #expect(script.feed(.arrived(Script.id(2), remote("b"), chance: 0), after: 1) == [])
-    #expect(script.feed(.spoke(Script.id(2)), after: 1) == ["greet 2 until 7.0, 12.0"])
-    #expect(script.feed(.timePassed, after: 3) == ["drop 1"])
-    #expect(script.feed(.spoke(Script.id(1))) == [])
-    #expect(script.engine.nextMoment == 600)
+    expect(script.feed(.arrived(Script.id(1), remote("a"), chance: 0)), is: [])
+    expect(script.engine.nextMoment, is: ReadyLimits.lobby)
+    expect(script.feed(.arrived(Script.id(2), remote("b"), chance: 0), after: 1), is: [])
+    expect(script.feed(.spoke(Script.id(2)), after: 1), is: ["greet 2 until 7.0, 12.0"])
+    expect(script.feed(.timePassed, after: 3), is: ["drop 1"])
+    expect(script.feed(.spoke(Script.id(1))), is: [])
+    expect(script.engine.nextMoment, is: 600)
   }
 
   @Test func `a connection that leaves the lobby by itself is not dropped again`() {
     var script = opened()
     _ = script.feed(.arrived(Script.id(1), remote("a"), chance: 0))
-    #expect(script.feed(.departed(Script.id(1))) == [])
-    #expect(script.feed(.timePassed, after: 6) == [])
-    #expect(script.engine.runningWorkers == 0)
+    expect(script.feed(.departed(Script.id(1))), is: [])
+    expect(script.feed(.timePassed, after: 6), is: [])
+    expect(script.engine.runningWorkers, is: 0)
   }
 
   @Test func `a full lobby turns away a connection of the address with most connections`() {
     var script = opened()
     _ = script.feed(.arrived(Script.id(1), remote("lone"), chance: 0))
     for number in 2...UInt64(Admission.forStrangers.lobby) {
-      #expect(script.feed(.arrived(Script.id(number), remote("many"), chance: number)) == [])
+      expect(script.feed(.arrived(Script.id(number), remote("many"), chance: number)), is: [])
     }
     for number in 1000..<1100 as Range<UInt64> {
       let dropped = script.feed(.arrived(Script.id(number), remote("h\(number)"), chance: number))
-      #expect(dropped.count == 1 && dropped != ["drop 1"] && dropped != ["drop \(number)"])
+      expect(dropped.count == 1 && dropped != ["drop 1"] && dropped != ["drop \(number)"])
     }
   }
 
@@ -54,8 +55,8 @@ import Testing
     var script = opened()
     _ = script.feed(.arrived(Script.id(1), remote("a"), chance: 0))
     script.come(2)
-    #expect(script.feed(.outOfDescriptors(chance: 3)) == ["drop 1"])
-    #expect(script.feed(.outOfDescriptors(chance: 3), after: 1) == ["pause until 1.1"])
+    expect(script.feed(.outOfDescriptors(chance: 3)), is: ["drop 1"])
+    expect(script.feed(.outOfDescriptors(chance: 3), after: 1), is: ["pause until 1.1"])
   }
 
   @Test func `the random numbers of events decide which connection is turned away`() {
@@ -67,7 +68,7 @@ import Testing
       }
       gone.formUnion(script.feed(.outOfDescriptors(chance: chance)))
     }
-    #expect(gone == ["drop 1", "drop 2", "drop 3", "drop 4"])
+    expect(gone, is: ["drop 1", "drop 2", "drop 3", "drop 4"])
     gone = []
     for chance in 0..<20 as Range<UInt64> {
       var script = opened()
@@ -76,7 +77,7 @@ import Testing
       }
       gone.formUnion(script.feed(.outOfDescriptors(chance: 0)))
     }
-    #expect(gone.count > 1)
+    expect(gone.count > 1)
   }
 
   // MARK: Inside
@@ -94,10 +95,10 @@ import Testing
     script.now = 1
     _ = script.feed(.arrived(Script.id(1), remote("a"), chance: 5))
     let done = script.feed(.spoke(Script.id(1)))
-    #expect(done.count == 2 && done[0].hasSuffix(" for room") && done[1] == "greet 1 until 6.0, 11.0")
+    expect(done.count == 2 && done[0].hasSuffix(" for room") && done[1] == "greet 1 until 6.0, 11.0")
     guard let victim = done[0].split(separator: " ").dropFirst().first.flatMap({ UInt64($0) }) else { return }
-    #expect(script.ask(victim) == ["turn away \(victim): busy"])
-    #expect(script.feed(.departed(Script.id(victim))) == [])
+    expect(script.ask(victim), is: ["turn away \(victim): busy"])
+    expect(script.feed(.departed(Script.id(victim))), is: [])
   }
 
   @Test func `a connection that must make room is neither judged nor accepted at READY`() {
@@ -114,10 +115,10 @@ import Testing
       for number in 100..<200 as Range<UInt64> { _ = script.feed(.secured(Script.id(number), Script.key(99))) }
       _ = script.feed(.arrived(Script.id(9), remote("a"), chance: 5))
       let isEvicted = script.feed(.spoke(Script.id(9))).contains("dismiss 1 for room")
-      #expect(isEvicted)
+      expect(isEvicted)
       let done = script.feed(last)
-      if case .proved = last { #expect(done == ["turn away 1: busy"]) } else { #expect(done == ["drop 1"]) }
-      #expect(script.feed(.timePassed) == [])
+      if case .proved = last { expect(done, is: ["turn away 1: busy"]) } else { expect(done, is: ["drop 1"]) }
+      expect(script.feed(.timePassed), is: [])
     }
   }
 
@@ -130,8 +131,8 @@ import Testing
     script.now = 0.15
     for number in 100..<200 as Range<UInt64> { _ = script.feed(.secured(Script.id(number), Script.key(99))) }
     _ = script.feed(.arrived(Script.id(9), remote("a"), chance: 5))
-    #expect(script.feed(.spoke(Script.id(9))) == [])
-    #expect(script.feed(.timePassed, after: 0.1).contains("greet 9 until 5.25, 10.25"))
+    expect(script.feed(.spoke(Script.id(9))), is: [])
+    expect(script.feed(.timePassed, after: 0.1).contains("greet 9 until 5.25, 10.25"))
   }
 
   @Test func `a known sender's connections have places of their own, up to a limit`() {
@@ -139,22 +140,22 @@ import Testing
     fill(&script)
     for number in 1000..<1000 + UInt64(ReceiverDoor.placesPerKey) {
       _ = script.feed(.arrived(Script.id(number), remote("10.0.0.6"), chance: 1))
-      #expect(script.feed(.spoke(Script.id(number))) == ["greet \(number) until 5.0, 10.0"])
-      #expect(script.feed(.secured(Script.id(number), Script.key(6))) == [])
+      expect(script.feed(.spoke(Script.id(number))), is: ["greet \(number) until 5.0, 10.0"])
+      expect(script.feed(.secured(Script.id(number), Script.key(6))), is: [])
     }
     _ = script.feed(.arrived(Script.id(1), remote("10.0.0.6"), chance: 1))
     _ = script.feed(.spoke(Script.id(1)))
-    #expect(script.feed(.secured(Script.id(1), Script.key(6))) == ["dismiss 1 for room"])
-    #expect(script.feed(.asked(Script.id(1), .resume)) == ["turn away 1: busy"])
+    expect(script.feed(.secured(Script.id(1), Script.key(6))), is: ["dismiss 1 for room"])
+    expect(script.feed(.asked(Script.id(1), .resume)), is: ["turn away 1: busy"])
     _ = script.feed(.departed(Script.id(1)))
     // When one of them leaves, a place is free again.
     _ = script.feed(.departed(Script.id(1000)))
     _ = script.feed(.arrived(Script.id(2), remote("10.0.0.6"), chance: 1))
     _ = script.feed(.spoke(Script.id(2)))
-    #expect(script.feed(.secured(Script.id(2), Script.key(6))) == [])
+    expect(script.feed(.secured(Script.id(2), Script.key(6))), is: [])
     // Connections of another key do not count with them.
     script.come(3, host: "10.0.0.6", key: 7)
-    #expect(script.feed(.asked(Script.id(3), .resume)).last == "turn away 3: unknownPeer")
+    expect(script.feed(.asked(Script.id(3), .resume)).last, is: "turn away 3: unknownPeer")
   }
 
   @Test func `during a session strangers are let in at a limited rate, and known addresses faster`() {
@@ -170,9 +171,9 @@ import Testing
       }
       return count
     }
-    #expect(greeted("10.0.0.50", 1000) == 20)
-    #expect(greeted("10.0.0.6", 2000) == 60)
-    #expect(script.feed(.timePassed, after: 0.05).count == 1)
+    expect(greeted("10.0.0.50", 1000), is: 20)
+    expect(greeted("10.0.0.6", 2000), is: 60)
+    expect(script.feed(.timePassed, after: 0.05).count, is: 1)
   }
 
   @Test func `the address of a paired sender becomes known, and the oldest of many is forgotten`() {
@@ -185,11 +186,11 @@ import Testing
       }
       return engine.door.all.count < 2 * Admission.forFamiliar.lobby
     }
-    #expect(isKnown("10.0.0.1") && isKnown("10.0.0.32"))
-    #expect(!isKnown("10.0.0.33") && !isKnown("10.0.0.40"))
+    expect(isKnown("10.0.0.1") && isKnown("10.0.0.32"))
+    expect(!isKnown("10.0.0.33") && !isKnown("10.0.0.40"))
     script.pair(40)
-    #expect(isKnown("10.0.0.40"))
-    #expect(!isKnown("10.0.0.32"))
+    expect(isKnown("10.0.0.40"))
+    expect(!isKnown("10.0.0.32"))
   }
 
   @Test func `a host that is seen again becomes the newest, and counts once`() {
@@ -205,21 +206,21 @@ import Testing
       }
       return !turnedAway.isEmpty
     }
-    #expect(isKnown("h1") && isKnown("h33") && isKnown("h3"))
-    #expect(!isKnown("h2"))
+    expect(isKnown("h1") && isKnown("h33") && isKnown("h3"))
+    expect(!isKnown("h2"))
   }
 
   @Test func `chance continues by itself, and with the numbers stirred in`() {
     var chance = Chance()
-    #expect(Set((0..<100).map { _ in chance.next() }).count == 100)
+    expect(Set((0..<100).map { _ in chance.next() }).count, is: 100)
     // The numbers of SplitMix64.
     chance = Chance()
     let first = chance.next()
-    #expect(first == 0xE220_A839_7B1D_CDAF)
+    expect(first, is: 0xE220_A839_7B1D_CDAF)
     chance = Chance()
     chance.stir(1)
     let stirred = chance.next()
-    #expect(stirred == 0x910A_2DEC_8902_5CC1)
+    expect(stirred, is: 0x910A_2DEC_8902_5CC1)
   }
 
   @Test func `a place is free when its connection has ended, or is at READY`() {
@@ -227,7 +228,7 @@ import Testing
     fill(&script)
     for number in 100..<164 as Range<UInt64> { _ = script.feed(.departed(Script.id(number))) }
     fill(&script, from: 300)
-    #expect(script.engine.runningWorkers == Admission.forStrangers.inside)
+    expect(script.engine.runningWorkers, is: Admission.forStrangers.inside)
     // A connection whose key was unknown when it was shown has a place before READY, and none after
     // it.
     var late = opened()
@@ -235,7 +236,7 @@ import Testing
     late.receive()
     _ = late.feed(.asked(Script.id(3), .join))
     _ = late.feed(.joining(Script.id(3), Join(session: Script.session, stream: 0)))
-    #expect(late.engine.door.placesTaken == 0)
+    expect(late.engine.door.placesTaken, is: 0)
   }
 
   @Test func `a joining connection that has to make room is dropped`() {
@@ -251,7 +252,7 @@ import Testing
       for number in 100..<200 as Range<UInt64> { _ = script.feed(.secured(Script.id(number), Script.key(99))) }
     }
     _ = script.feed(.arrived(Script.id(9), remote("a"), chance: 5))
-    #expect(script.feed(.spoke(Script.id(9))).first == "dismiss 3 for room")
-    #expect(script.feed(.joining(Script.id(3), Join(session: Script.session, stream: 0))) == ["drop 3"])
+    expect(script.feed(.spoke(Script.id(9))).first, is: "dismiss 3 for room")
+    expect(script.feed(.joining(Script.id(3), Join(session: Script.session, stream: 0))), is: ["drop 3"])
   }
 }

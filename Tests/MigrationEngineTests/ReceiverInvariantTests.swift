@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -17,9 +18,9 @@ import Testing
 
   private func find(_ what: String, _ spoil: (inout ReceiverEngine) -> Void) {
     var engine = receiving()
-    #expect(engine.checkInvariants() == nil)
+    expect(engine.checkInvariants() == nil)
     spoil(&engine)
-    #expect(engine.checkInvariants() == what)
+    expect(engine.checkInvariants(), is: what)
   }
 
   @Test func `a phase without its transfer or session is found`() {
@@ -68,14 +69,14 @@ import Testing
       (.weighing, .weigh(one)), (.asking, .question), (.recording, .record(one)), (.staging, .stage(one)),
     ] as [(ReceiverState, ReceiverEngine.Worker)] {
       var engine = state.script().engine
-      #expect(engine.checkInvariants() == nil)
+      expect(engine.checkInvariants() == nil)
       _ = engine.workers.end(worker)
       if worker == .question { engine.question = nil }
-      #expect(engine.checkInvariants() == "a session waits for nothing")
+      expect(engine.checkInvariants(), is: "a session waits for nothing")
     }
     var importing = ReceiverState.importing.script().engine
     importing.transfers[of: 100]?.part.stage = .receiving
-    #expect(importing.checkInvariants() == "a session waits for an import that does not run")
+    expect(importing.checkInvariants(), is: "a session waits for an import that does not run")
   }
 
   @Test func `a forgotten connection or worker is found`() {

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -25,16 +26,16 @@ import Testing
     script.open()
     script.receive()
     let over = script.feed(.syncEnded(first, Script.broken))
-    #expect(over.contains("tell failed 1 the disk fails"))
+    expect(over.contains("tell failed 1 the disk fails"))
     _ = script.feed(.closed(Script.id(1)))
     // The transfer is recorded, and released.
     for _ in 1...2 { _ = script.feed(.noted(Script.transfer)) }
     script.resume(2, key: 1)
-    #expect(phase(script) == "engaged in 100 by 2")
+    expect(phase(script), is: "engaged in 100 by 2")
     _ = script.say(Script.greeting(), on: 2)
     _ = script.say(.plan(Script.plan(Script.transfer)), on: 2)
     let known = Script.known(Script.transfer, key: 1)
-    #expect(script.feed(.retook(Script.transfer, .success(known))) == ["weigh 2: [0] of 1 for 100"])
+    expect(script.feed(.retook(Script.transfer, .success(known))), is: ["weigh 2: [0] of 1 for 100"])
   }
 
   @Test func `a sender whose transfer another process holds is told to reconnect`() {
@@ -44,30 +45,30 @@ import Testing
     script.resume(1, key: 1)
     let busy = Fault(.inUse, "another process works on the transfer", as: .refused)
     let told = script.feed(.retook(Script.transfer, .failure(busy)))
-    #expect(told.first == "say 1 close \(Close.Code.silent.rawValue)")
-    #expect(phase(script) == "open")
+    expect(told.first, is: "say 1 close \(Close.Code.silent.rawValue)")
+    expect(phase(script), is: "open")
     _ = script.feed(.closed(Script.id(1)))
     script.resume(2, key: 1)
-    #expect(phase(script) == "engaged in 100 by 2")
+    expect(phase(script), is: "engaged in 100 by 2")
     let known = Script.known(Script.transfer, key: 1)
     _ = script.say(Script.greeting(), on: 2)
     _ = script.say(.plan(Script.plan(Script.transfer)), on: 2)
-    #expect(script.feed(.retook(Script.transfer, .success(known))) == ["weigh 2: [0] of 1 for 100"])
+    expect(script.feed(.retook(Script.transfer, .success(known))), is: ["weigh 2: [0] of 1 for 100"])
   }
 
   @Test func `a transfer that could not be taken back at the start is taken back when its sender comes`() {
     var script = Script.keeping()
     script.open([Script.known(66, key: 6, held: Tally(), isHeld: false)])
-    #expect(script.engine.transfers.map(\.identifier) == [66])
+    expect(script.engine.transfers.map(\.identifier), is: [66])
     // Nothing is released, because nothing is held; and more may be staged than is remembered.
     script.pair(1)
-    #expect(script.engine.transfers.map(\.identifier) == [66, 100])
+    expect(script.engine.transfers.map(\.identifier), is: [66, 100])
     _ = script.feed(.broke(Script.id(1), Script.cut))
     _ = script.feed(.closed(Script.id(1)))
     script.come(2, key: 6)
     _ = script.feed(.asked(Script.id(2), .resume))
-    #expect(script.feed(.ready(Script.id(2), identifier: 0)).contains("retake 66"))
-    #expect(phase(script) == "engaged in 66 by 2")
+    expect(script.feed(.ready(Script.id(2), identifier: 0)).contains("retake 66"))
+    expect(phase(script), is: "engaged in 66 by 2")
   }
 
   @Test func `a failed import continues from the disk, even while the session that saw the failure still ends`() {
@@ -80,15 +81,15 @@ import Testing
     _ = script.feed(.codeMade(.success(Script.code)))
     script.come(3, key: 1)
     _ = script.feed(.asked(Script.id(3), .resume))
-    #expect(
-      script.feed(.ready(Script.id(3), identifier: 0)).first == "say 1 close 13")
+    expect(
+      script.feed(.ready(Script.id(3), identifier: 0)).first, is: "say 1 close 13")
     script.plan(Script.plan(Script.transfer), on: 3)
-    #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == ["weigh 2: [0] of 1 for 100"])
-    #expect(script.offer(2, on: 3) == ["stage 2: part 0, 4 for 100, held 0/0"])
+    expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())), is: ["weigh 2: [0] of 1 for 100"])
+    expect(script.offer(2, on: 3), is: ["stage 2: part 0, 4 for 100, held 0/0"])
     let admitted = Script.admitted(concluded: Script.whole)
-    #expect(script.feed(.staged(SessionNumber(2), .success(admitted))) == ["import 100"])
-    #expect(script.imported().last == "tell code \(Script.code.shown) for 600")
-    #expect(script.engine.transfers.first?.isDone == true)
+    expect(script.feed(.staged(SessionNumber(2), .success(admitted))), is: ["import 100"])
+    expect(script.imported().last, is: "tell code \(Script.code.shown) for 600")
+    expect(script.engine.transfers.first?.isDone, is: true)
   }
 
   @Test func `of a finished transfer only the names that its sender may ask for are kept`() {
@@ -101,7 +102,7 @@ import Testing
     _ = script.feed(.broke(Script.id(1), Script.cut))
     for _ in 1...2 { _ = script.feed(.noted(Script.transfer)) }
     let transfer = script.engine.transfers.first
-    #expect(transfer?.part.refusals.isEmpty == true && transfer?.part.unsentItems == UnsentItems())
+    expect(transfer?.part.refusals.isEmpty == true && transfer?.part.unsentItems == UnsentItems())
   }
 
   // MARK: A stop
@@ -110,9 +111,9 @@ import Testing
     var script = answered()
     _ = script.feed(.stop(.interrupted))
     _ = script.feed(.stop(.interrupted), after: EndLimits.lastMessages / 2)
-    #expect(script.engine.nextMoment == EndLimits.lastMessages)
+    expect(script.engine.nextMoment, is: EndLimits.lastMessages)
     script.come(3, key: 1)
-    #expect(script.feed(.asked(Script.id(3), .resume)) == ["turn away 3: busy"])
+    expect(script.feed(.asked(Script.id(3), .resume)), is: ["turn away 3: busy"])
   }
 
   @Test func `a stop during an import shortens the wait for the previous transfer's receipt`() {
@@ -121,10 +122,10 @@ import Testing
     script.plan(on: 2)
     script.take(2, on: 2)
     script.conclude(2, on: 2)
-    #expect(script.feed(.stop(.terminated)) == ["interrupt import 101"])
+    expect(script.feed(.stop(.terminated)), is: ["interrupt import 101"])
     let later = script.feed(.timePassed, after: EndLimits.lastMessages)
-    #expect(later.contains("close gate 1"))
-    #expect(phase(script) == "engaged in 101 by 2")
+    expect(later.contains("close gate 1"))
+    expect(phase(script), is: "engaged in 101 by 2")
   }
 
   // MARK: Guesses
@@ -142,14 +143,14 @@ import Testing
     script.open()
     _ = guess(8, from: "10.0.0.8", &script)
     script.now += 1
-    #expect(guess(9, from: "10.0.0.8", &script) == "tell wrong code 2/3 from 10.0.0.8, 97 left")
+    expect(guess(9, from: "10.0.0.8", &script), is: "tell wrong code 2/3 from 10.0.0.8, 97 left")
     script.receive()
     script.conclude()
     _ = script.imported()
     _ = script.feed(.codeMade(.success(Script.code)))
-    #expect(guess(10, from: "10.0.0.8", &script) == "turn away 10: busy")
+    expect(guess(10, from: "10.0.0.8", &script), is: "turn away 10: busy")
     // All guesses of the next wait are available.
-    #expect(guess(11, from: "10.0.0.9", &script) == "tell wrong code 1/3 from 10.0.0.9, 98 left")
+    expect(guess(11, from: "10.0.0.9", &script), is: "tell wrong code 1/3 from 10.0.0.9, 98 left")
   }
 
   @Test func `a pairing that delivered no data continues the wait with its count`() {
@@ -160,9 +161,9 @@ import Testing
     script.plan()
     // The right code was a guess, too.
     let over = script.feed(Script.weighed(1, [], refused: [0: Fault(.noSpace, "there is no room")]))
-    #expect(over.contains("make code"))
+    expect(over.contains("make code"))
     _ = script.feed(.codeMade(.success(Script.code)))
-    #expect(guess(9, from: "10.0.0.9", &script) == "tell wrong code 1/3 from 10.0.0.9, 96 left")
+    expect(guess(9, from: "10.0.0.9", &script), is: "tell wrong code 1/3 from 10.0.0.9, 96 left")
   }
 
   @Test func `a transfer that was interrupted ends its wait like any other`() {
@@ -177,7 +178,7 @@ import Testing
     _ = script.feed(.closed(Script.id(1)))
     _ = script.feed(.timePassed, after: 600)
     _ = script.feed(.codeMade(.success(Script.code)))
-    #expect(guess(9, from: "10.0.0.9", &script) == "tell wrong code 1/3 from 10.0.0.9, 98 left")
+    expect(guess(9, from: "10.0.0.9", &script), is: "tell wrong code 1/3 from 10.0.0.9, 98 left")
   }
 
   /// Nothing has arrived of a transfer whose sender is away, and another sender has just proved the
@@ -199,16 +200,16 @@ import Testing
   @Test func `no code is made for an abandoned sender while another one pairs`() {
     var script = confirming()
     let over = script.feed(.timePassed, after: 5)
-    #expect(over.contains { $0.hasPrefix("tell failed 5") } && !over.contains("make code"))
+    expect(over.contains { $0.hasPrefix("tell failed 5") } && !over.contains("make code"))
     _ = script.feed(.ready(Script.id(2), identifier: 101))
-    #expect(phase(script) == "engaged in 101 by 2")
+    expect(phase(script), is: "engaged in 101 by 2")
   }
 
   @Test func `a returning sender without data does not displace one that has just proved the code`() {
     var script = confirming()
     script.come(3, key: 1)
-    #expect(script.feed(.asked(Script.id(3), .resume)) == ["turn away 3: busy"])
+    expect(script.feed(.asked(Script.id(3), .resume)), is: ["turn away 3: busy"])
     _ = script.feed(.ready(Script.id(2), identifier: 101))
-    #expect(phase(script) == "engaged in 101 by 2")
+    expect(phase(script), is: "engaged in 101 by 2")
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -20,22 +21,25 @@ import Testing
 
   @Test func `a lost sender may come back for as long as the user allows, and then the run ends`() {
     var script = receiving()
-    #expect(
-      script.feed(.broke(Script.id(1), Script.cut)) == [
+    expect(
+      script.feed(.broke(Script.id(1), Script.cut)),
+      is: [
         "say 1 close 16", "close gate 1", "end sync 1", "close 1 until 2.0",
       ])
-    #expect(script.engine.nextMoment == nil)
-    #expect(
-      script.feed(.syncEnded(first, nil), after: 1) == [
+    expect(script.engine.nextMoment == nil)
+    expect(
+      script.feed(.syncEnded(first, nil), after: 1),
+      is: [
         "tell interrupted: the connection was lost", "make code", "note 100",
       ])
-    #expect(script.engine.nextMoment == 601)
+    expect(script.engine.nextMoment, is: 601)
     _ = script.feed(.noted(Script.transfer))
     _ = script.feed(.closed(Script.id(1)))
     _ = script.feed(.codeMade(.success(Script.code)))
-    #expect(script.feed(.timePassed, after: 599.9) == [])
-    #expect(
-      script.feed(.timePassed, after: 0.1) == [
+    expect(script.feed(.timePassed, after: 599.9), is: [])
+    expect(
+      script.feed(.timePassed, after: 0.1),
+      is: [
         "forget code", "finish: 5 the other device did not come back: the connection was lost",
       ])
   }
@@ -56,28 +60,30 @@ import Testing
       script.pair()
       let done = script.feed(.broke(Script.id(1), fault))
       let isAway = done.contains { $0.hasPrefix("tell interrupted") }
-      #expect(isAway == (mayComeBack && giveUpAfter > 0))
-      if isAway { #expect(Words.text(script.engine.phase).hasPrefix("away 100 until 1000000000.0")) }
+      expect(isAway, is: (mayComeBack && giveUpAfter > 0))
+      if isAway { expect(Words.text(script.engine.phase).hasPrefix("away 100 until 1000000000.0")) }
     }
   }
 
   @Test func `streams have a moment to judge the arrived data before the loss of a session takes effect`() {
     var script = receiving()
     _ = script.join(2, stream: 0)
-    #expect(script.feed(.received(Script.id(1), .close(Close(.storage, "the disk fails here")))) == [])
-    #expect(script.engine.nextMoment == Conversation.settling)
-    #expect(script.feed(.timePassed, after: 0.5) == [])
+    expect(script.feed(.received(Script.id(1), .close(Close(.storage, "the disk fails here")))), is: [])
+    expect(script.engine.nextMoment, is: Conversation.settling)
+    expect(script.feed(.timePassed, after: 0.5), is: [])
     let violation = Fault(Violation(.check, "a chunk"))
-    #expect(
-      script.feed(.streamEnded(Script.id(2), .failed(violation), held: Tally())) == [
+    expect(
+      script.feed(.streamEnded(Script.id(2), .failed(violation), held: Tally())),
+      is: [
         "say 1 close 3 the other device broke the protocol: a chunk does not fit its check", "close gate 1",
         "end sync 1",
         "close 1 until 2.5",
       ])
-    #expect(script.feed(.closed(Script.id(1))) == [])
-    #expect(script.feed(.syncEnded(first, nil)) == ["note 100"])
-    #expect(
-      script.feed(.noted(Script.transfer)) == [
+    expect(script.feed(.closed(Script.id(1))), is: [])
+    expect(script.feed(.syncEnded(first, nil)), is: ["note 100"])
+    expect(
+      script.feed(.noted(Script.transfer)),
+      is: [
         "finish: 1 the other device broke the protocol: a chunk does not fit its check"
       ])
   }
@@ -87,19 +93,20 @@ import Testing
     _ = ended.join(2, stream: 0)
     _ = ended.join(3, stream: 1)
     _ = ended.feed(.broke(Script.id(1), Script.cut))
-    #expect(ended.feed(.streamEnded(Script.id(2), .over, held: Tally())) == [])
-    #expect(
-      ended.feed(.streamEnded(Script.id(3), .over, held: Tally())).first == "say 1 close 16")
+    expect(ended.feed(.streamEnded(Script.id(2), .over, held: Tally())), is: [])
+    expect(
+      ended.feed(.streamEnded(Script.id(3), .over, held: Tally())).first, is: "say 1 close 16")
     var late = receiving()
     _ = late.join(2, stream: 0)
     _ = late.feed(.broke(Script.id(1), Script.cut))
-    #expect(late.feed(.timePassed, after: 0.9) == [])
-    #expect(
-      late.feed(.timePassed, after: 0.1) == [
+    expect(late.feed(.timePassed, after: 0.9), is: [])
+    expect(
+      late.feed(.timePassed, after: 0.1),
+      is: [
         "say 1 close 16", "close gate 1", "end stream 2", "end sync 1", "close 1 until 3.0",
       ])
-    #expect(late.feed(.streamEnded(Script.id(2), .failed(Script.broken), held: Tally())) == [])
-    #expect(late.feed(.syncEnded(first, nil)).first == "tell interrupted: the connection was lost")
+    expect(late.feed(.streamEnded(Script.id(2), .failed(Script.broken), held: Tally())), is: [])
+    expect(late.feed(.syncEnded(first, nil)).first, is: "tell interrupted: the connection was lost")
   }
 
   @Test func `a sender that abandons its offer makes room at once, however long the offer's workers take`() {
@@ -109,22 +116,22 @@ import Testing
       script.pair()
       script.plan()
       if isStaging { _ = script.offer() }
-      #expect(script.feed(.broke(Script.id(1), Script.cut)).contains("make code"))
+      expect(script.feed(.broke(Script.id(1), Script.cut)).contains("make code"))
       _ = script.feed(.closed(Script.id(1)))
       _ = script.feed(.codeMade(.success(Script.code)), after: 1)
-      #expect(Words.text(script.engine.phase).hasPrefix("away 100 until 600"))
+      expect(Words.text(script.engine.phase).hasPrefix("away 100 until 600"))
       script.pair(2, as: 101)
-      #expect(Words.text(script.engine.phase) == "engaged in 101 by 2")
+      expect(Words.text(script.engine.phase), is: "engaged in 101 by 2")
       script.plan(on: 2)
       // The work begun for it is discarded when it has ended.
       let late: [String] =
         isStaging
         ? script.feed(.staged(first, .success(Script.admitted())))
         : script.feed(Script.weighed())
-      #expect(late == ["discard 100"])
+      expect(late, is: ["discard 100"])
       _ = script.feed(.noted(Script.transfer))
       script.take(2, on: 2)
-      #expect(script.engine.transfers.map(\.identifier) == [101])
+      expect(script.engine.transfers.map(\.identifier), is: [101])
     }
   }
 
@@ -133,13 +140,13 @@ import Testing
     script.open([Script.known(Script.transfer, key: 1)])
     script.resume(1, key: 1)
     script.plan(Script.plan(Script.transfer))
-    #expect(!script.feed(.broke(Script.id(1), Script.cut)).contains("make code"))
-    #expect(script.feed(Script.weighed()) == ["tell interrupted: the connection was lost", "note 100"])
+    expect(!script.feed(.broke(Script.id(1), Script.cut)).contains("make code"))
+    expect(script.feed(Script.weighed()), is: ["tell interrupted: the connection was lost", "note 100"])
   }
 
   @Test func `a sender that sends CLOSE gets no answer`() {
     var script = receiving()
-    #expect(
-      script.say(.close(Close(.interrupted, "enough"))) == ["close gate 1", "end sync 1", "close 1 until 2.0"])
+    expect(
+      script.say(.close(Close(.interrupted, "enough"))), is: ["close gate 1", "end sync 1", "close 1 until 2.0"])
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -18,7 +19,7 @@ struct ReceiverScript {
   ) -> [String] {
     now += seconds
     let actions = engine.handle(event, now: now)
-    #expect(engine.checkInvariants() == nil, sourceLocation: sourceLocation)
+    expect(engine.checkInvariants() == nil, sourceLocation: sourceLocation)
     return actions.map(Words.text)
   }
 

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -19,15 +20,15 @@ import Testing
 
   @Test func `an import that makes progress is not broken off by a stop, and its result ends the run`() {
     var script = Self.importing()
-    #expect(script.feed(.stop(.terminated)) == ["interrupt import 100"])
+    expect(script.feed(.stop(.terminated)), is: ["interrupt import 100"])
     script.goOn(seconds: 60)
-    #expect(script.feed(.stop(.interrupted)) == ["interrupt import 100"])
-    #expect(script.imported().last == "say 1 done 5/50")
-    #expect(script.feed(.stop(.interrupted)) == [])
+    expect(script.feed(.stop(.interrupted)), is: ["interrupt import 100"])
+    expect(script.imported().last, is: "say 1 done 5/50")
+    expect(script.feed(.stop(.interrupted)), is: [])
     let ending = script.say(.receipt)
-    #expect(ending.contains { $0.hasPrefix("close 1 until 60.4") })
+    expect(ending.contains { $0.hasPrefix("close 1 until 60.4") })
     _ = script.feed(.noted(Script.transfer))
-    #expect(script.feed(.closed(Script.id(1))).map { $0.prefix(13) } == ["finish: 5/50,"])
+    expect(script.feed(.closed(Script.id(1))).map { $0.prefix(13) }, is: ["finish: 5/50,"])
   }
 
   @Test func `an import that the user has broken off ends the run with the signal's outcome`() {
@@ -37,11 +38,12 @@ import Testing
     script.conclude()
     _ = script.feed(.stop(.terminated))
     let cancelled = Fault(.importCancelled, "the import was broken off")
-    #expect(
-      script.imported(.failure(cancelled)) == [
+    expect(
+      script.imported(.failure(cancelled)),
+      is: [
         "say 1 close 10 cause 10", "close gate 1", "close 1 until 0.4",
       ])
-    #expect(script.feed(.closed(Script.id(1))) == ["finish: 143 the import was broken off"])
+    expect(script.feed(.closed(Script.id(1))), is: ["finish: 143 the import was broken off"])
   }
 
   @Test func `a stop between FINISH and the import reaches the import`() {
@@ -49,18 +51,18 @@ import Testing
     script.open()
     script.receive()
     _ = script.finish()
-    #expect(script.feed(.stop(.terminated)) == [])
-    #expect(script.feed(.syncEnded(number, nil)) == ["import 100 of 1: 5/50", "interrupt import 100"])
+    expect(script.feed(.stop(.terminated)), is: [])
+    expect(script.feed(.syncEnded(number, nil)), is: ["import 100 of 1: 5/50", "interrupt import 100"])
   }
 
   @Test func `a sender that comes during an import after a stop gets its result, if the import makes progress`() {
     var script = Self.importing()
     _ = script.feed(.stop(.terminated))
     script.resume(3, key: 1)
-    #expect(script.engine.nextMoment == EndLimits.importProgress)
+    expect(script.engine.nextMoment, is: EndLimits.importProgress)
     script.goOn(seconds: 10)
-    #expect(script.askAgain(2, on: 3) == [])
-    #expect(script.imported().last == "say 3 done 5/50")
+    expect(script.askAgain(2, on: 3), is: [])
+    expect(script.imported().last, is: "say 3 done 5/50")
   }
 
   // MARK: A hanging import
@@ -72,13 +74,13 @@ import Testing
   @Test func `a hanging import is left to the next run, and its sender is told`() {
     var script = Self.importing()
     _ = script.feed(.stop(.terminated))
-    #expect(script.engine.nextMoment == EndLimits.importProgress)
-    #expect(script.feed(.stop(.interrupted), after: 0.9) == ["interrupt import 100"])
-    #expect(script.feed(.timePassed, after: 0.1) == Self.left)
-    #expect(script.engine.nextMoment == 1 + EndLimits.lastMessages)
-    #expect(script.feed(.closed(Script.id(1))) == [])
-    #expect(script.feed(.timePassed, after: 0.4) == ["finish: 130 interrupted"])
-    #expect(script.imported() == [])
+    expect(script.engine.nextMoment, is: EndLimits.importProgress)
+    expect(script.feed(.stop(.interrupted), after: 0.9), is: ["interrupt import 100"])
+    expect(script.feed(.timePassed, after: 0.1), is: Self.left)
+    expect(script.engine.nextMoment, is: 1 + EndLimits.lastMessages)
+    expect(script.feed(.closed(Script.id(1))), is: [])
+    expect(script.feed(.timePassed, after: 0.4), is: ["finish: 130 interrupted"])
+    expect(script.imported(), is: [])
   }
 
   @Test func `work that hangs before an import delays a stop no longer than that`() {
@@ -91,11 +93,11 @@ import Testing
       if isDropping { _ = script.say(.drop(Drop(marks: [1]))) }
       _ = script.finish()
       if isDropping { _ = script.feed(.syncEnded(number, nil)) }
-      #expect(script.feed(.stop(.terminated)) == [])
-      #expect(script.feed(.timePassed, after: 1).filter { $0 != "end sync 1" } == Self.left)
+      expect(script.feed(.stop(.terminated)), is: [])
+      expect(script.feed(.timePassed, after: 1).filter { $0 != "end sync 1" }, is: Self.left)
       // The end of this work begins no import.
-      #expect(script.feed(isDropping ? .dropped(number, nil) : .syncEnded(number, nil)) == [])
-      #expect(script.feed(.closed(Script.id(1))) == ["finish: 143 interrupted"])
+      expect(script.feed(isDropping ? .dropped(number, nil) : .syncEnded(number, nil)), is: [])
+      expect(script.feed(.closed(Script.id(1))), is: ["finish: 143 interrupted"])
     }
   }
 
@@ -103,11 +105,11 @@ import Testing
     var script = Self.importing()
     _ = script.feed(.broke(Script.id(1), Script.cut))
     _ = script.feed(.closed(Script.id(1)))
-    #expect(script.engine.nextMoment == nil)
+    expect(script.engine.nextMoment == nil)
     _ = script.feed(.stop(.terminated), after: 7)
-    #expect(script.feed(.timePassed, after: 0.9) == [])
-    #expect(script.feed(.timePassed, after: 0.1) == [])
-    #expect(script.feed(.timePassed, after: 0.4) == ["finish: 143 interrupted"])
+    expect(script.feed(.timePassed, after: 0.9), is: [])
+    expect(script.feed(.timePassed, after: 0.1), is: [])
+    expect(script.feed(.timePassed, after: 0.4), is: ["finish: 143 interrupted"])
   }
 
   @Test func `an import that was left to the next run, and ends in time, decides the outcome`() {
@@ -117,8 +119,8 @@ import Testing
       var script = Self.importing()
       _ = script.feed(.stop(.terminated))
       _ = script.feed(.timePassed, after: 1)
-      #expect(script.imported(result).count == (outcome == "finish: 5/50," ? 1 : 0))
-      #expect(script.feed(.closed(Script.id(1))).map { $0.prefix(13) } == [outcome.prefix(13)])
+      expect(script.imported(result).count, is: (outcome == "finish: 5/50," ? 1 : 0))
+      expect(script.feed(.closed(Script.id(1))).map { $0.prefix(13) }, is: [outcome.prefix(13)])
     }
   }
 
@@ -127,9 +129,9 @@ import Testing
     settings.graceAtTheEnd = 5
     var script = Self.importing(settings)
     _ = script.feed(.stop(.terminated))
-    #expect(script.engine.nextMoment == 5 + EndLimits.importProgress)
-    #expect(script.feed(.timePassed, after: 5.9) == [])
-    #expect(script.feed(.timePassed, after: 0.1).first == Self.left.first)
+    expect(script.engine.nextMoment, is: 5 + EndLimits.importProgress)
+    expect(script.feed(.timePassed, after: 5.9), is: [])
+    expect(script.feed(.timePassed, after: 0.1).first, is: Self.left.first)
   }
 
   @Test func `an import that begins after a stop has its own time`() {
@@ -139,7 +141,7 @@ import Testing
     _ = script.finish()
     _ = script.feed(.stop(.terminated))
     _ = script.feed(.syncEnded(number, nil), after: 0.9)
-    #expect(script.engine.nextMoment == 0.9 + EndLimits.importProgress)
+    expect(script.engine.nextMoment, is: 0.9 + EndLimits.importProgress)
   }
   @Test func `a finished import is not left to the next run, however often a sender asks after a stop`() {
     var script = Self.importing()
@@ -150,8 +152,8 @@ import Testing
       script.resume(number, key: 1)
       _ = script.feed(.closed(Script.id(number == 3 ? 1 : number - 1)))
     }
-    #expect(script.now > EndLimits.importProgress)
-    #expect(script.feed(.timePassed, after: 0.4).contains { $0.hasPrefix("close 5") })
-    #expect(script.feed(.closed(Script.id(5))).map { $0.prefix(13) } == ["finish: 5/50,"])
+    expect(script.now > EndLimits.importProgress)
+    expect(script.feed(.timePassed, after: 0.4).contains { $0.hasPrefix("close 5") })
+    expect(script.feed(.closed(Script.id(5))).map { $0.prefix(13) }, is: ["finish: 5/50,"])
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -21,18 +22,18 @@ import Testing
   @Test func `the receiver tells its addresses behind the verdict, and dials when the sender has told its own`() {
     var script = Self.relayed()
     let said = script.agree()
-    #expect(said.contains("say 1 ways [6000] []"))
+    expect(said.contains("say 1 ways [6000] []"))
     // Data streams are the sender's to begin.
-    #expect(script.say(.ways(WayFixture.ways)) == [])
+    expect(script.say(.ways(WayFixture.ways)), is: [])
     script.take()
-    #expect(script.say(.ways(WayFixture.ways)) == ["dial 1: [4000, 5000] from 6000"])
-    #expect(script.say(.ways(WayFixture.ways)) == [])
+    expect(script.say(.ways(WayFixture.ways)), is: ["dial 1: [4000, 5000] from 6000"])
+    expect(script.say(.ways(WayFixture.ways)), is: [])
     for _ in 0..<2 {
-      #expect(script.feed(.dialed(number)) == [])
-      #expect(script.say(.ways(WayFixture.ways)) == ["dial 1: [4000, 5000] from 6000"])
+      expect(script.feed(.dialed(number)), is: [])
+      expect(script.say(.ways(WayFixture.ways)), is: ["dial 1: [4000, 5000] from 6000"])
     }
     _ = script.feed(.dialed(number))
-    #expect(script.say(.ways(WayFixture.ways)) == [])
+    expect(script.say(.ways(WayFixture.ways)), is: [])
   }
 
   @Test func `all sessions of a sender share the addresses of an hour`() {
@@ -65,15 +66,15 @@ import Testing
         _ = script.feed(.dialed(SessionNumber(number)))
       }
     }
-    #expect(rounds == [3, 3, 0, 3])
+    expect(rounds, is: [3, 3, 0, 3])
   }
 
   @Test func `the end of the session ends a round`() {
     var script = Self.relayed()
     script.take()
     _ = script.say(.ways(WayFixture.ways))
-    #expect(script.feed(.broke(Script.id(1), Script.cut)).contains("end dial 1"))
-    #expect(script.feed(.dialed(number)) == [])
+    expect(script.feed(.broke(Script.id(1), Script.cut)).contains("end dial 1"))
+    expect(script.feed(.dialed(number)), is: [])
   }
 
   @Test func `without the feature, or without a relay, it neither tells nor dials`() {
@@ -82,9 +83,9 @@ import Testing
     plain.pair()
     plain.plan(features: .ways)
     for var script in [plain, Self.relayed(.zstd)] {
-      #expect(!script.agree().contains { $0.contains("ways") })
+      expect(!script.agree().contains { $0.contains("ways") })
       script.take()
-      #expect(script.say(.ways(WayFixture.ways)) == [])
+      expect(script.say(.ways(WayFixture.ways)), is: [])
     }
   }
 
@@ -93,24 +94,24 @@ import Testing
     script.take()
     script.come(2, key: 1, own: WayFixture.own)
     _ = script.feed(.asked(Script.id(2), .join))
-    #expect(
-      script.feed(.joining(Script.id(2), Join(session: Script.session, stream: 0))) == ["serve 2 in 1 as 0"])
-    #expect(script.join(3, stream: 1) == ["serve 3 in 1 as 1", "tell directly, by IPv4"])
-    #expect(script.join(4, stream: 2) == ["serve 4 in 1 as 2"])
-    #expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())) == [])
-    #expect(script.feed(.streamEnded(Script.id(3), .over, held: Tally())) == [])
+    expect(
+      script.feed(.joining(Script.id(2), Join(session: Script.session, stream: 0))), is: ["serve 2 in 1 as 0"])
+    expect(script.join(3, stream: 1), is: ["serve 3 in 1 as 1", "tell directly, by IPv4"])
+    expect(script.join(4, stream: 2), is: ["serve 4 in 1 as 2"])
+    expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())), is: [])
+    expect(script.feed(.streamEnded(Script.id(3), .over, held: Tally())), is: [])
     // A stream that was on its way through the relay says nothing.
     script.come(5, key: 1, own: WayFixture.own)
     _ = script.feed(.asked(Script.id(5), .join))
-    #expect(
-      script.feed(.joining(Script.id(5), Join(session: Script.session, stream: 3))) == ["serve 5 in 1 as 3"])
+    expect(
+      script.feed(.joining(Script.id(5), Join(session: Script.session, stream: 3))), is: ["serve 5 in 1 as 3"])
     // Nor does the end of the last one, which may be that of the data.
-    #expect(script.feed(.streamEnded(Script.id(4), .over, held: Tally())) == [])
+    expect(script.feed(.streamEnded(Script.id(4), .over, held: Tally())), is: [])
     script.come(6, key: 1, own: WayFixture.own)
     _ = script.feed(.asked(Script.id(6), .join))
-    #expect(
-      script.feed(.joining(Script.id(6), Join(session: Script.session, stream: 4)))
-        == ["serve 6 in 1 as 4", "tell through relay again"])
-    #expect(script.join(7, stream: 5).last == "tell directly, by IPv4")
+    expect(
+      script.feed(.joining(Script.id(6), Join(session: Script.session, stream: 4))),
+      is: ["serve 6 in 1 as 4", "tell through relay again"])
+    expect(script.join(7, stream: 5).last, is: "tell directly, by IPv4")
   }
 }

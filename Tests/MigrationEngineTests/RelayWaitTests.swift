@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -16,28 +17,28 @@ import Testing
     _ = script.feed(.begin)
     _ = script.feed(.tookBack(.success([])))
     // Only the relay knows this device.
-    #expect(script.feed(.listening(.success(Listening(addresses: ["::1"], port: 7)))).contains("announce"))
+    expect(script.feed(.listening(.success(Listening(addresses: ["::1"], port: 7)))).contains("announce"))
     return script
   }
 
   @Test func `a code is shown with the place, and again with another place`() throws {
     var script = waiting()
     let (one, two) = (try #require(place), try #require(RelayPlace(withoutCheck: 99)))
-    #expect(script.feed(.codeMade(.success(Script.code))) == [])
-    #expect(script.feed(.placed(one), after: 10) == ["tell code 5724-\(shown) for 590"])
+    expect(script.feed(.codeMade(.success(Script.code))), is: [])
+    expect(script.feed(.placed(one), after: 10), is: ["tell code 5724-\(shown) for 590"])
     let lost = "tell notice there is no place for this device at the relay (it is gone); trying again"
-    #expect(script.feed(.unplaced("it is gone")) == [lost])
-    #expect(script.feed(.unplaced("it is gone")) == [])
-    #expect(script.feed(.placed(two)) == ["tell code \(two.number)-\(shown) for 590"])
+    expect(script.feed(.unplaced("it is gone")), is: [lost])
+    expect(script.feed(.unplaced("it is gone")), is: [])
+    expect(script.feed(.placed(two)), is: ["tell code \(two.number)-\(shown) for 590"])
   }
 
   @Test func `the place may come before the code, and a relay that is away keeps no code back`() throws {
     var script = waiting()
-    #expect(script.feed(.placed(try #require(place))) == [])
-    #expect(script.feed(.codeMade(.success(Script.code))) == ["tell code 5724-\(shown) for 600"])
+    expect(script.feed(.placed(try #require(place))), is: [])
+    expect(script.feed(.codeMade(.success(Script.code))), is: ["tell code 5724-\(shown) for 600"])
     script = waiting()
-    #expect(script.feed(.unplaced("it is away")).count == 1)
-    #expect(script.feed(.codeMade(.success(Script.code))) == ["tell code \(shown) for 600"])
+    expect(script.feed(.unplaced("it is away")).count, is: 1)
+    expect(script.feed(.codeMade(.success(Script.code))), is: ["tell code \(shown) for 600"])
   }
 
   @Test func `guesses through a relay count by the stated address, and have no smaller delay`() {
@@ -48,7 +49,7 @@ import Testing
     var now = 0.0
     for guess in 0..<6 {
       if codes.isWanted { codes.issue(Script.code, now: now) }
-      guard let number = try? codes.open(for: remote("a\(guess)"), now: now) else { return #expect(Bool(false)) }
+      guard let number = try? codes.open(for: remote("a\(guess)"), now: now) else { return expect(Bool(false)) }
       _ = codes.judge(number, false, from: remote("a\(guess)"), now: now)
       now += 10
     }
@@ -73,12 +74,12 @@ import Testing
     _ = script.feed(.received(Script.id(1), Script.greeting()))
     _ = script.feed(.received(Script.id(1), .plan(Script.plan())))
     let told = script.feed(Script.weighed())
-    #expect(told.first?.hasSuffix("bytes through relay") == true, "\(told)")
-    #expect(told.dropFirst().first?.hasPrefix("tell offer") == true)
+    expect(told.first?.hasSuffix("bytes through relay"), is: true, "\(told)")
+    expect(told.dropFirst().first?.hasPrefix("tell offer"), is: true)
     var trial = SenderTrial()
     trial.beginPairing()
     trial.meet(own: WayFixture.own)
-    #expect(trial.hear(.greeting(Fixture.greeting())).contains { $0.hasSuffix("bytes through relay") })
+    expect(trial.hear(.greeting(Fixture.greeting())).contains { $0.hasSuffix("bytes through relay") })
   }
 
   // MARK: The sender
@@ -88,18 +89,18 @@ import Testing
   @Test func `a sender tries the network first, and its relay second`() {
     var trial = SenderTrial(target: nil) { $0.hasRelay = true }
     trial.take(.begin)
-    #expect(trial.take(.lookedUp(.success([]))) == ["tell looking", "look"])
-    #expect(trial.take(.found(.success([]), spread: 0)) == ["probe relay"])
+    expect(trial.take(.lookedUp(.success([]))), is: ["tell looking", "look"])
+    expect(trial.take(.found(.success([]), spread: 0)), is: ["probe relay"])
   }
 
   @Test func `a transfer is sought at its relay behind all devices`() {
     var trial = SenderTrial(target: nil) { $0.hasRelay = true }
     trial.begin([Fixture.unfinished(7, address: "last:1")])
-    #expect(trial.fail(far) == ["tell looking", "look"])
-    #expect(trial.take(.found(.success([Fixture.nearby("a")]), spread: 0)) == ["dial to resume 7 at found(0)"])
-    #expect(trial.fail(.stranger(Fixture.otherReceiver)) == ["dial to resume 7 at relay"])
+    expect(trial.fail(far), is: ["tell looking", "look"])
+    expect(trial.take(.found(.success([Fixture.nearby("a")]), spread: 0)), is: ["dial to resume 7 at found(0)"])
+    expect(trial.fail(.stranger(Fixture.otherReceiver)), is: ["dial to resume 7 at relay"])
     // It is not there yet: another round, and no new transfer instead of the old one.
-    #expect(
-      trial.fail(far) == ["tell notice the other device cannot be reached yet (it is far); trying again"])
+    expect(
+      trial.fail(far), is: ["tell notice the other device cannot be reached yet (it is far); trying again"])
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -37,7 +38,7 @@ struct StreamPlanTrial {
     do throws(Fault) {
       try plan.ended(number, end, now, &actions)
     } catch {
-      #expect(error == fault)
+      expect(error, is: fault)
       return nil
     }
     return did { _, _, all in all = actions }
@@ -75,7 +76,7 @@ struct StreamPlanTrial {
     var actions: [SenderEngine.Action] = []
     body(&plan, now, &actions)
     for case .openStream(_, let join, _, _) in actions { started.append(join.stream) }
-    #expect(plan.brokenInvariant(started) == nil)
+    expect(plan.brokenInvariant(started) == nil)
     return actions.map(\.text)
   }
 }
@@ -84,50 +85,50 @@ struct StreamPlanTrial {
   @Test func `a join and a due read of the window are one read`() {
     var trial = StreamPlanTrial(count: 4)
     _ = trial.open()
-    #expect(trial.join(0, after: 1) == ["read window 1"])
-    #expect(trial.pass(0) == [])
-    #expect(trial.pass(0.1) == ["read window 1"])
+    expect(trial.join(0, after: 1), is: ["read window 1"])
+    expect(trial.pass(0), is: [])
+    expect(trial.pass(0.1), is: ["read window 1"])
   }
 
   @Test func `the first stream opens at once, and others when more frames wait than starting streams carry`() {
     var trial = StreamPlanTrial(count: 4)
-    #expect(trial.open() == ["open 1.0"])
-    #expect(trial.look(waiting: 2) == [])
-    #expect(trial.look(waiting: 3) == ["open 1.1"])
+    expect(trial.open(), is: ["open 1.0"])
+    expect(trial.look(waiting: 2), is: [])
+    expect(trial.look(waiting: 3), is: ["open 1.1"])
     // Two are joining.
-    #expect(trial.look(waiting: 8) == [])
-    #expect(trial.join(0) == ["read window 1"])
-    #expect(trial.look(waiting: 2) == [])
-    #expect(trial.look(waiting: 3) == ["open 1.2"])
+    expect(trial.look(waiting: 8), is: [])
+    expect(trial.join(0), is: ["read window 1"])
+    expect(trial.look(waiting: 2), is: [])
+    expect(trial.look(waiting: 3), is: ["open 1.2"])
     trial.join(1)
     trial.join(2)
-    #expect(trial.look(waiting: 1) == [])
-    #expect(trial.look(waiting: 2) == ["open 1.3"])
+    expect(trial.look(waiting: 1), is: [])
+    expect(trial.look(waiting: 2), is: ["open 1.3"])
     // All wanted streams are there: no read is needed.
-    #expect(trial.join(3) == [])
-    #expect(trial.look(waiting: 8) == [])
+    expect(trial.join(3), is: [])
+    expect(trial.look(waiting: 8), is: [])
   }
 
   @Test func `several missing streams open together, two at a time`() {
     var trial = StreamPlanTrial(count: 4)
-    #expect(trial.open() == ["open 1.0"])
+    expect(trial.open(), is: ["open 1.0"])
     trial.join(0)
-    #expect(trial.look(waiting: 8) == ["open 1.1", "open 1.2"])
-    #expect(trial.join(2) == ["read window 1"])
-    #expect(trial.look(waiting: 8) == ["open 1.3"])
+    expect(trial.look(waiting: 8), is: ["open 1.1", "open 1.2"])
+    expect(trial.join(2), is: ["read window 1"])
+    expect(trial.look(waiting: 8), is: ["open 1.3"])
   }
 
   @Test func `a fixed number of streams opens without a read of the window, two at a time`() {
     var trial = StreamPlanTrial(fixed: 4)
-    #expect(trial.open() == ["open 1.0", "open 1.1"])
-    #expect(trial.next == nil)
-    #expect(trial.join(1) == ["open 1.2"])
-    #expect(trial.join(0) == ["open 1.3"])
-    #expect(trial.join(2) == [])
-    #expect(trial.join(3) == [])
-    #expect(trial.pass(5) == [])
-    #expect(trial.plan.found == nil)
-    #expect(trial.look(waiting: 8) == [])
+    expect(trial.open(), is: ["open 1.0", "open 1.1"])
+    expect(trial.next == nil)
+    expect(trial.join(1), is: ["open 1.2"])
+    expect(trial.join(0), is: ["open 1.3"])
+    expect(trial.join(2), is: [])
+    expect(trial.join(3), is: [])
+    expect(trial.pass(5), is: [])
+    expect(trial.plan.found == nil)
+    expect(trial.look(waiting: 8), is: [])
   }
 
   @Test(arguments: [(fixed: 64, limit: 3, count: 3), (fixed: 2, limit: 3, count: 2), (fixed: 0, limit: 3, count: 1)])
@@ -137,33 +138,33 @@ struct StreamPlanTrial {
     var trial = StreamPlanTrial(fixed: UInt32(fixed), limit: UInt16(limit))
     _ = trial.open()
     for number in 0..<16 where trial.started.contains(UInt32(number)) { trial.join(UInt32(number)) }
-    #expect(trial.started.count == count)
+    expect(trial.started.count, is: count)
   }
 
   @Test func `a receiver that accepts one stream gets one, regardless of the best number before`() {
     var trial = StreamPlanTrial(count: 8, limit: 1)
-    #expect(trial.open() == ["open 1.0"])
-    #expect(trial.join(0) == [])
-    #expect(trial.look(waiting: 8) == [])
-    #expect(trial.plan.found == 1)
+    expect(trial.open(), is: ["open 1.0"])
+    expect(trial.join(0), is: [])
+    expect(trial.look(waiting: 8), is: [])
+    expect(trial.plan.found, is: 1)
   }
 
   @Test func `the window is read twenty times a second`() {
     var trial = StreamPlanTrial()
     _ = trial.open()
-    #expect(trial.next == 0.05)
-    #expect(trial.pass(0.049) == [])
-    #expect(trial.pass(0.001) == ["read window 1"])
-    #expect(trial.next == 0.05)
-    #expect(trial.pass(1) == ["read window 1"])
-    #expect(trial.next == 0.05)
+    expect(trial.next, is: 0.05)
+    expect(trial.pass(0.049), is: [])
+    expect(trial.pass(0.001), is: ["read window 1"])
+    expect(trial.next, is: 0.05)
+    expect(trial.pass(1), is: ["read window 1"])
+    expect(trial.next, is: 0.05)
   }
 
   @Test func `events of unknown streams are ignored`() {
     var trial = StreamPlanTrial()
     _ = trial.open()
-    #expect(trial.join(7) == [])
-    #expect(trial.end(7, .finished) == [])
+    expect(trial.join(7), is: [])
+    expect(trial.end(7, .finished), is: [])
   }
 
   @Test func `after everything is written, no stream is opened or replaced`() {
@@ -171,21 +172,21 @@ struct StreamPlanTrial {
     _ = trial.open()
     trial.join(0)
     trial.join(1)
-    #expect(trial.started == [0, 1, 2, 3])
+    expect(trial.started, is: [0, 1, 2, 3])
     trial.end(0, .lost(hasBrought: false))
     trial.end(0, .lost(hasBrought: false))
-    #expect(trial.finish() == ["forget stream 1.4"])
-    #expect(trial.join(2) == [])
-    #expect(trial.end(1, .lost(hasBrought: true)) == ["forget stream 1.1"])
-    #expect(trial.end(2, .finished) == ["forget stream 1.2"])
-    #expect(trial.end(3, .stopped) == ["forget stream 1.3"])
+    expect(trial.finish(), is: ["forget stream 1.4"])
+    expect(trial.join(2), is: [])
+    expect(trial.end(1, .lost(hasBrought: true)), is: ["forget stream 1.1"])
+    expect(trial.end(2, .finished), is: ["forget stream 1.2"])
+    expect(trial.end(3, .stopped), is: ["forget stream 1.3"])
   }
 
   @Test func `after everything is written, missing streams are not opened, and a late read has no effect`() {
     var trial = StreamPlanTrial(count: 4)
     _ = trial.open()
-    #expect(trial.finish() == [])
-    #expect(trial.join(0) == [])
-    #expect(trial.look(waiting: 8) == [])
+    expect(trial.finish(), is: [])
+    expect(trial.join(0), is: [])
+    expect(trial.look(waiting: 8), is: [])
   }
 }

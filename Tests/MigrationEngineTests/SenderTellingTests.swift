@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -23,13 +24,14 @@ import Testing
       trial.meet()
       let notice = wantsCompression ? ["tell notice \(reason)"] : []
       let greeting = Fixture.greeting(features: features)
-      #expect(
-        trial.stream(Fixture.verdict, greeting) == ["export 1 77, no app, plain"] + notice + ["open 1.0"])
+      expect(
+        trial.stream(Fixture.verdict, greeting), is: ["export 1 77, no app, plain"] + notice + ["open 1.0"])
       _ = trial.cut()
       trial.pass(1)
       trial.meet()
-      #expect(
-        trial.stream(Fixture.verdict, greeting) == [
+      expect(
+        trial.stream(Fixture.verdict, greeting),
+        is: [
           "tell resumed 0", "export 2 77, no app, plain", "open 2.0",
         ])
     }
@@ -39,7 +41,7 @@ import Testing
     var trial = SenderTrial { $0.compression = .always }
     trial.beginPairing()
     trial.meet()
-    #expect(trial.stream() == ["export 1 77, no app, compressible", "open 1.0"])
+    expect(trial.stream(), is: ["export 1 77, no app, compressible", "open 1.0"])
   }
 
   @Test func `an app's exporter learns the receiver's request`() {
@@ -47,8 +49,8 @@ import Testing
     trial.beginPairing()
     trial.meet()
     let greeting = Fixture.greeting(AppRequest(bundleIdentifier: "app.notes", platform: "linux"))
-    #expect(
-      trial.stream(Fixture.verdict, greeting).first == "export 1 77, app.notes, compressible")
+    expect(
+      trial.stream(Fixture.verdict, greeting).first, is: "export 1 77, app.notes, compressible")
   }
 
   @Test(
@@ -73,7 +75,7 @@ import Testing
       trial.meet()
       _ = trial.stream()
       let told = trial.take(.exported(SessionNumber(session), .success(exported))).filter { $0.hasPrefix("tell") }
-      #expect(told.count == (isTold && session == 1 ? 1 : 0), "\(told)")
+      expect(told.count, is: (isTold && session == 1 ? 1 : 0), "\(told)")
       _ = trial.cut()
       trial.pass(1)
     }
@@ -87,7 +89,7 @@ import Testing
       (ExpectedTotal(Tally(items: 2, bytes: 40)), 41),
     ] as [(ExpectedTotal, UInt64?)] {
       let progress = TransferProgress(.sending, Arrived(arrived), of: total, fraction: nil)
-      #expect(progress.totalBytes == bytes && progress.totalItems == 3 && progress.bytes == 41)
+      expect(progress.totalBytes == bytes && progress.totalItems == 3 && progress.bytes == 41)
     }
   }
 
@@ -106,22 +108,21 @@ import Testing
       (Arrived(Tally(bytes: 3 * gib)), 3 * gib, 11 * gib),
     ] as [(Arrived, UInt64, UInt64)] {
       let progress = TransferProgress(.sending, arrived, of: total, fraction: nil)
-      #expect(progress.bytes == moved && progress.totalBytes == expected, "\(arrived)")
+      expect(progress.bytes == moved && progress.totalBytes == expected, "\(arrived)")
     }
     let plain = TransferProgress(
       .sending, Arrived(Tally(bytes: 50)), of: ExpectedTotal(Tally(items: 1, bytes: 100), allocated: 4096),
       fraction: nil)
-    #expect(plain.bytes == 50 && plain.totalBytes == 100)
+    expect(plain.bytes == 50 && plain.totalBytes == 100)
   }
 
   @Test func `items that the destination cannot hold are reported once in a run`() {
     var trial = SenderTrial.streaming()
-    #expect(
-      trial.take(.withholding(SessionNumber(1), clause: "some are too large"))
-        == ["tell notice some are too large"])
+    expect(
+      trial.take(.withholding(SessionNumber(1), clause: "some are too large")), is: ["tell notice some are too large"])
     _ = trial.cut()
     _ = trial.comeBack()
-    #expect(trial.take(.withholding(SessionNumber(2), clause: "some are too large")) == [])
+    expect(trial.take(.withholding(SessionNumber(2), clause: "some are too large")), is: [])
   }
 
   @Test func `items that the receiver has stored under other names are named, also those of an earlier run`() throws {
@@ -130,11 +131,11 @@ import Testing
     let told = "tell renamed tree/file to tree/file (2)"
     var trial = SenderTrial.streaming()
     trial.export()
-    #expect(!trial.hear(.done(done)).contains(told))
-    #expect(trial.take(.recorded(77, Fixture.traffic, isWritten: true)).contains(told))
+    expect(!trial.hear(.done(done)).contains(told))
+    expect(trial.take(.recorded(77, Fixture.traffic, isWritten: true)).contains(told))
     var later = SenderTrial()
     later.take(.begin)
-    #expect(later.take(.lookedUp(.success([Fixture.unfinished(7, done: done)]))).first == told)
+    expect(later.take(.lookedUp(.success([Fixture.unfinished(7, done: done)]))).first, is: told)
   }
 
   @Test func `a stop waits for the record of a plan that the receiver may have, and not for long`() {
@@ -147,60 +148,60 @@ import Testing
     }
     let ended = "say 1 close 2"
     var judged = trial()
-    #expect(judged.take(.stop(.interrupted)) == [])
-    #expect(judged.engine.nextMoment.map { rounded($0 - judged.now) } == EndLimits.plan)
-    #expect(judged.hear(.verdict(Fixture.verdict)).allSatisfy { $0.hasPrefix("record plan") })
-    #expect(judged.take(.planRecorded(judged.session, 77, nil)).contains(ended))
+    expect(judged.take(.stop(.interrupted)), is: [])
+    expect(judged.engine.nextMoment.map { rounded($0 - judged.now) }, is: EndLimits.plan)
+    expect(judged.hear(.verdict(Fixture.verdict)).allSatisfy { $0.hasPrefix("record plan") })
+    expect(judged.take(.planRecorded(judged.session, 77, nil)).contains(ended))
     var silent = trial()
-    #expect(silent.take(.stop(.interrupted)) == [])
-    #expect(silent.pass(EndLimits.plan - 0.1) == [])
-    #expect(silent.pass(0.11).contains(ended))
+    expect(silent.take(.stop(.interrupted)), is: [])
+    expect(silent.pass(EndLimits.plan - 0.1), is: [])
+    expect(silent.pass(0.11).contains(ended))
     var impatient = trial()
-    #expect(impatient.take(.stop(.interrupted)) == [])
-    #expect(impatient.take(.stop(.interrupted)).contains(ended))
+    expect(impatient.take(.stop(.interrupted)), is: [])
+    expect(impatient.take(.stop(.interrupted)).contains(ended))
     var cut = trial()
-    #expect(cut.take(.stop(.interrupted)) == [])
-    #expect(cut.take(.broke(ConnectionID(1), Fixture.cut)) == ["say 1 close 16", "stop 1", "close 1 until 100.4"])
+    expect(cut.take(.stop(.interrupted)), is: [])
+    expect(cut.take(.broke(ConnectionID(1), Fixture.cut)), is: ["say 1 close 16", "stop 1", "close 1 until 100.4"])
   }
 
   @Test func `the user sees the progress five times a second`() {
     var trial = SenderTrial.streaming { $0.streams = 1 }
     let told = ["progress 1 sending of 10/1000"]
-    #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.2)
-    #expect(trial.pass(0.199) == [])
-    #expect(trial.pass(0.001) == told)
+    expect(trial.engine.nextMoment.map { rounded($0 - trial.now) }, is: 0.2)
+    expect(trial.pass(0.199), is: [])
+    expect(trial.pass(0.001), is: told)
     // A late report does not bring the next one forward.
-    #expect(trial.pass(0.35) == told)
-    #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.2)
+    expect(trial.pass(0.35), is: told)
+    expect(trial.engine.nextMoment.map { rounded($0 - trial.now) }, is: 0.2)
     // Events do not delay a report; only after everything is sent do the other device's events
     // replace the reports.
-    #expect(trial.hear(.ping(1), after: 0.2) == ["say 1 pong 1"] + told)
+    expect(trial.hear(.ping(1), after: 0.2), is: ["say 1 pong 1"] + told)
     trial.export()
-    #expect(trial.pass(10) == [])
-    #expect(trial.engine.nextMoment == nil)
+    expect(trial.pass(10), is: [])
+    expect(trial.engine.nextMoment == nil)
   }
 
   @Test func `due work of a stream is done in time as well`() {
     var trial = SenderTrial.streaming()
-    #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.05)
+    expect(trial.engine.nextMoment.map { rounded($0 - trial.now) }, is: 0.05)
     trial.pass(0.05)
-    #expect(trial.engine.nextMoment.map { rounded($0 - trial.now) } == 0.05)
+    expect(trial.engine.nextMoment.map { rounded($0 - trial.now) }, is: 0.05)
   }
 
   @Test func `before streaming there are no timed reports`() {
     var trial = SenderTrial.inState("comparing")
-    #expect(trial.engine.nextMoment == nil)
-    #expect(trial.pass(10) == [])
+    expect(trial.engine.nextMoment == nil)
+    expect(trial.pass(10), is: [])
     // The first figures then come with the first read of the window.
-    #expect(trial.hear(.heldEnd(HeldEnd(held: Tally()))).last == "progress 1 sending of 10/1000")
+    expect(trial.hear(.heldEnd(HeldEnd(held: Tally()))).last, is: "progress 1 sending of 10/1000")
   }
 
   @Test func `the receiver gets as many unsent items as may be named, the user all of them`() {
     var trial = SenderTrial.streaming()
     for _ in 0..<Limits.notStored {
-      #expect(trial.take(.unsent(SessionNumber(1), Fixture.unsent)).count == 2)
+      expect(trial.take(.unsent(SessionNumber(1), Fixture.unsent)).count, is: 2)
     }
-    #expect(trial.take(.unsent(SessionNumber(1), Fixture.unsent)) == ["tell not stored tree/gone vanished"])
+    expect(trial.take(.unsent(SessionNumber(1), Fixture.unsent)), is: ["tell not stored tree/gone vanished"])
   }
 
   @Test func `items named as not stored are recorded with DONE, each session's anew`() {
@@ -209,22 +210,23 @@ import Testing
     trial.hear(.notStored(Fixture.refusal))
     _ = trial.cut()
     _ = trial.comeBack()
-    #expect(trial.hear(.notStored(Fixture.refusal)).count == 2)
-    #expect(
-      trial.take(.unsent(SessionNumber(2), Fixture.withheld)) == [
+    expect(trial.hear(.notStored(Fixture.refusal)).count, is: 2)
+    expect(
+      trial.take(.unsent(SessionNumber(2), Fixture.withheld)),
+      is: [
         "tell not stored tree/file tooLarge", "say 2 not stored tree/file",
       ])
     trial.take(.unsent(SessionNumber(2), Fixture.unsent))
     trial.export()
-    #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 2"])
+    expect(trial.hear(.done(Fixture.done)), is: ["record 77 9/900 refusals 2"])
   }
 
   @Test func `items already named as not stored are not named again before DONE`() {
     var trial = SenderTrial.inState("finishing")
     trial.hear(.notStored(Fixture.refusal))
     trial.loseAndMeetAgain()
-    #expect(trial.hear(.notStored(Fixture.refusal)) == [])
-    #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 1"])
+    expect(trial.hear(.notStored(Fixture.refusal)), is: [])
+    expect(trial.hear(.done(Fixture.done)), is: ["record 77 9/900 refusals 1"])
   }
 
   @Test func `items that an earlier run recorded as not stored are kept, and reported if they are new`() {
@@ -234,26 +236,27 @@ import Testing
     ])
     trial.meet()
     trial.plan(Fixture.verdict(of: 7))
-    #expect(trial.hear(.notStored(Fixture.refusal)) == [])
-    #expect(trial.hear(.done(Fixture.done)) == ["record 7 9/900 refusals 1"])
+    expect(trial.hear(.notStored(Fixture.refusal)), is: [])
+    expect(trial.hear(.done(Fixture.done)), is: ["record 7 9/900 refusals 1"])
   }
 
   @Test func `items that the source no longer has are not kept as not stored, nor reported after their DROP`() {
     let gone = ExportResult(finish: Fixture.finish, stale: [Fixture.refusedMark])
     var trial = SenderTrial.streaming()
-    #expect(trial.hear(.notStored(Fixture.refusal)) == ["refuse 1", "tell not stored tree/file tooLarge"])
+    expect(trial.hear(.notStored(Fixture.refusal)), is: ["refuse 1", "tell not stored tree/file tooLarge"])
     trial.export(gone)
-    #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 0"])
+    expect(trial.hear(.done(Fixture.done)), is: ["record 77 9/900 refusals 0"])
 
     var late = SenderTrial.streaming()
     late.export(gone)
-    #expect(late.hear(.notStored(Fixture.refusal)) == [])
+    expect(late.hear(.notStored(Fixture.refusal)), is: [])
     // Another generation of it is another item.
-    #expect(
-      late.hear(.notStored(NotStored(path: Fixture.path, generation: 6, .other))) == [
+    expect(
+      late.hear(.notStored(NotStored(path: Fixture.path, generation: 6, .other))),
+      is: [
         "refuse 1 something else", "tell not stored tree/file other",
       ])
-    #expect(late.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 1"])
+    expect(late.hear(.done(Fixture.done)), is: ["record 77 9/900 refusals 1"])
   }
 
   @Test func `the items named before DONE are all that is kept as not stored`() {
@@ -261,40 +264,41 @@ import Testing
     trial.hear(.notStored(Fixture.refusal))
     trial.export()
     trial.loseAndMeetAgain()
-    #expect(trial.hear(.done(Fixture.done)) == ["record 77 9/900 refusals 0"])
+    expect(trial.hear(.done(Fixture.done)), is: ["record 77 9/900 refusals 0"])
   }
 
   @Test func `no more items are kept as not stored than a session may name`() {
     var named = NamedItems(Array(repeating: Fixture.refusal, count: Limits.notStored))
-    #expect(named.refusals.count == Limits.notStored)
+    expect(named.refusals.count, is: Limits.notStored)
     let isTold = named.add(Fixture.refusal)
-    #expect(isTold)
-    #expect(named.refusals.count == Limits.notStored)
+    expect(isTold)
+    expect(named.refusals.count, is: Limits.notStored)
   }
 
   @Test func `stale items are sent a page at a time, as the connection takes them, and FINISH after them`() {
     var trial = SenderTrial.streaming { $0.streams = 1 }
     let stale = (0..<Mark(2 * Limits.marksInFrame + 1)).map { $0 }
     let page = "say 1 drop \(Limits.marksInFrame)"
-    #expect(trial.take(.drained(ConnectionID(1))) == [])
-    #expect(
+    expect(trial.take(.drained(ConnectionID(1))), is: [])
+    expect(
       trial.take(
-        .exported(SessionNumber(1), .success(ExportResult(finish: Fixture.finish, stale: stale)))) == [
-          "finish window 1", "note finish 1 77 9/900", page,
-        ])
-    #expect(trial.take(.finishNoted(SessionNumber(1), 77, nil)) == [])
-    #expect(trial.take(.drained(ConnectionID(1))) == [page])
+        .exported(SessionNumber(1), .success(ExportResult(finish: Fixture.finish, stale: stale)))),
+      is: [
+        "finish window 1", "note finish 1 77 9/900", page,
+      ])
+    expect(trial.take(.finishNoted(SessionNumber(1), 77, nil)), is: [])
+    expect(trial.take(.drained(ConnectionID(1))), is: [page])
     // No receiver can be done before FINISH.
     var cut = trial
-    #expect(
-      trial.take(.drained(ConnectionID(1)))
-        == ["say 1 drop 1", "say 1 finish 9/900", "progress 1 verifying of 9/900"])
-    #expect(trial.take(.drained(ConnectionID(1))) == [])
+    expect(
+      trial.take(.drained(ConnectionID(1))),
+      is: ["say 1 drop 1", "say 1 finish 9/900", "progress 1 verifying of 9/900"])
+    expect(trial.take(.drained(ConnectionID(1))), is: [])
     _ = cut.cut()
     cut.pass(1)
     cut.meet()
     cut.plan()
-    #expect(cut.hear(.done(Fixture.done)).first?.contains("the receiver's last word came at the wrong time") == true)
+    expect(cut.hear(.done(Fixture.done)).first?.contains("the receiver's last word came at the wrong time"), is: true)
   }
 
   @Test func `FINISH is sent once its omissions are recorded on the disk, and not before`() {
@@ -302,24 +306,24 @@ import Testing
     let session = SessionNumber(1)
     trial.take(.exported(session, .success(.some)))
     // Stale items are sent meanwhile.
-    #expect(trial.take(.drained(ConnectionID(1))) == ["say 1 drop 1"])
-    #expect(trial.take(.drained(ConnectionID(1))) == [])
-    #expect(trial.pass(0.2) == ["progress 1 sending of 9/900"])
+    expect(trial.take(.drained(ConnectionID(1))), is: ["say 1 drop 1"])
+    expect(trial.take(.drained(ConnectionID(1))), is: [])
+    expect(trial.pass(0.2), is: ["progress 1 sending of 9/900"])
     // A receiver that sends DONE early has not received FINISH.
     var early = trial
-    #expect(early.hear(.done(Fixture.done)).first?.contains("the receiver's last word came at the wrong time") == true)
+    expect(early.hear(.done(Fixture.done)).first?.contains("the receiver's last word came at the wrong time"), is: true)
     // A session that breaks has ended when that is recorded.
     var cut = trial
     cut.cut()
-    #expect(cut.engine.phaseName == "closing")
-    #expect(cut.take(.finishNoted(session, 77, nil)) == ["read window 1"])
+    expect(cut.engine.phaseName, is: "closing")
+    expect(cut.take(.finishNoted(session, 77, nil)), is: ["read window 1"])
     var failed = trial
-    #expect(
-      failed.take(.finishNoted(session, 77, Fault(.device, "no thread"))).first == "say 1 close 9")
-    #expect(
-      trial.take(.finishNoted(session, 77, nil)) == ["say 1 finish 9/900", "progress 1 verifying of 9/900"])
-    #expect(trial.take(.drained(ConnectionID(1))) == [])
-    #expect(trial.take(.finishNoted(session, 77, nil)) == [])
+    expect(
+      failed.take(.finishNoted(session, 77, Fault(.device, "no thread"))).first, is: "say 1 close 9")
+    expect(
+      trial.take(.finishNoted(session, 77, nil)), is: ["say 1 finish 9/900", "progress 1 verifying of 9/900"])
+    expect(trial.take(.drained(ConnectionID(1))), is: [])
+    expect(trial.take(.finishNoted(session, 77, nil)), is: [])
   }
 
   @Test func `stale items that fit on one page are sent at once, and no page is sent without any`() {
@@ -327,8 +331,9 @@ import Testing
       var trial = SenderTrial.streaming { $0.streams = 1 }
       let stale = (0..<Mark(count)).map { $0 }
       let exported = ExportResult(finish: Fixture.finish, stale: stale)
-      #expect(
-        trial.export(exported) == [
+      expect(
+        trial.export(exported),
+        is: [
           "finish window 1", "note finish 1 77 9/900",
         ] + pages.map { "say 1 drop \($0)" } + ["say 1 finish 9/900", "progress 1 verifying of 9/900"])
     }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -12,45 +13,45 @@ import Testing
     var trial = StreamPlanTrial(fixed: fixed)
     _ = trial.open()
     trial.join(0)
-    if fixed == nil { #expect(trial.look(waiting: 8) == ["open 1.1"]) }
+    if fixed == nil { expect(trial.look(waiting: 8), is: ["open 1.1"]) }
     trial.join(1)
     trial.tell(WayFixture.ways)
-    #expect(trial.next ?? 1 <= 0)
-    #expect(trial.tryWays() == ["open 1.2" + round])
-    #expect(trial.tryWays() == [])
+    expect(trial.next ?? 1 <= 0)
+    expect(trial.tryWays(), is: ["open 1.2" + round])
+    expect(trial.tryWays(), is: [])
     return trial
   }
 
   @Test func `streams through the relay end when one has passed it, and others follow where it leads`() {
     var trial = Self.trying()
-    #expect(trial.join(2, by: WayFixture.open) == ["retire 1.1", "retire 1.0", "read window 1"])
-    #expect(trial.look(waiting: 8) == ["open 1.3 at port 4000"])
-    #expect(trial.join(3, by: WayFixture.open) == [])
-    for old in [0, 1] as [UInt32] { #expect(trial.end(old, .finished) == ["forget stream 1.\(old)"]) }
+    expect(trial.join(2, by: WayFixture.open), is: ["retire 1.1", "retire 1.0", "read window 1"])
+    expect(trial.look(waiting: 8), is: ["open 1.3 at port 4000"])
+    expect(trial.join(3, by: WayFixture.open), is: [])
+    for old in [0, 1] as [UInt32] { expect(trial.end(old, .finished), is: ["forget stream 1.\(old)"]) }
   }
 
   @Test func `by an address that only dials, one stream passes the relay`() {
     var trial = Self.trying()
-    #expect(trial.join(2, by: WayFixture.seen) == ["retire 1.1", "retire 1.0"])
-    #expect(trial.look(waiting: 8) == [])
+    expect(trial.join(2, by: WayFixture.seen), is: ["retire 1.1", "retire 1.0"])
+    expect(trial.look(waiting: 8), is: [])
     // As many as the user wants, where they can.
     var fixed = Self.trying(fixed: 2)
-    #expect(fixed.join(2, by: WayFixture.seen) == ["retire 1.1", "retire 1.0"])
+    expect(fixed.join(2, by: WayFixture.seen), is: ["retire 1.1", "retire 1.0"])
     fixed = Self.trying(fixed: 2)
-    #expect(fixed.join(2, by: WayFixture.open) == ["retire 1.1", "retire 1.0", "open 1.3 at port 4000"])
+    expect(fixed.join(2, by: WayFixture.open), is: ["retire 1.1", "retire 1.0", "open 1.3 at port 4000"])
   }
 
   @Test func `a round that fails costs nothing, and others follow`() {
     var trial = Self.trying()
-    #expect(trial.end(2, .lost(hasBrought: false)) == ["forget stream 1.2"])
+    expect(trial.end(2, .lost(hasBrought: false)), is: ["forget stream 1.2"])
     _ = trial.pass(4.9)
-    #expect(trial.tryWays() == [])
+    expect(trial.tryWays(), is: [])
     _ = trial.pass(0.2)
-    #expect(trial.tryWays() == ["open 1.3" + Self.round])
+    expect(trial.tryWays(), is: ["open 1.3" + Self.round])
     // While it goes on, other streams open and break as always.
-    #expect(trial.end(0, .lost(hasBrought: true)) == ["move 1.0 to 4", "open 1.4 for 0 attempts 1"])
+    expect(trial.end(0, .lost(hasBrought: true)), is: ["move 1.0 to 4", "open 1.4 for 0 attempts 1"])
     trial.join(4)
-    #expect(trial.end(3, .turnedAway(Fixture.cut)) == ["forget stream 1.3"])
+    expect(trial.end(3, .turnedAway(Fixture.cut)), is: ["forget stream 1.3"])
   }
 
   @Test func `a way that breaks costs its stream, whose heir goes through the relay`() {
@@ -59,49 +60,49 @@ import Testing
     _ = trial.look(waiting: 8)
     trial.join(3, by: WayFixture.open)
     // Another one is there.
-    #expect(
-      trial.end(2, .lost(hasBrought: true)) == ["move 1.2 to 4", "open 1.4 for 2 attempts 1 at port 4000"])
-    #expect(trial.end(3, .lost(hasBrought: true)) == ["move 1.3 to 5", "open 1.5 for 3 attempts 1"])
+    expect(
+      trial.end(2, .lost(hasBrought: true)), is: ["move 1.2 to 4", "open 1.4 for 2 attempts 1 at port 4000"])
+    expect(trial.end(3, .lost(hasBrought: true)), is: ["move 1.3 to 5", "open 1.5 for 3 attempts 1"])
     trial.join(5)
-    #expect(trial.tryWays() == [])
+    expect(trial.tryWays(), is: [])
     _ = trial.pass(5.1)
-    #expect(trial.tryWays() == ["open 1.6" + Self.round])
+    expect(trial.tryWays(), is: ["open 1.6" + Self.round])
     // The way that was given up works after all.
-    #expect(trial.join(4, by: WayFixture.open).first == "retire 1.5")
+    expect(trial.join(4, by: WayFixture.open).first, is: "retire 1.5")
   }
 
   @Test func `a further stream that finds no way is left out, and an heir takes the relay`() {
     var trial = Self.trying()
     trial.join(2, by: WayFixture.open)
     _ = trial.look(waiting: 8)
-    #expect(trial.end(3, .lost(hasBrought: false)) == ["forget stream 1.3"])
+    expect(trial.end(3, .lost(hasBrought: false)), is: ["forget stream 1.3"])
     var broken = Self.trying()
     broken.join(2, by: WayFixture.open)
     _ = broken.look(waiting: 8)
     broken.join(3, by: WayFixture.open)
     _ = broken.end(3, .lost(hasBrought: false))
-    #expect(broken.end(4, .lost(hasBrought: false)) == ["move 1.4 to 5"])
-    #expect(broken.pass(1) == ["open 1.5 for 3 attempts 2", "read window 1"])
-    #expect(broken.join(5) == ["retire 1.5"])
+    expect(broken.end(4, .lost(hasBrought: false)), is: ["move 1.4 to 5"])
+    expect(broken.pass(1), is: ["open 1.5 for 3 attempts 2", "read window 1"])
+    expect(broken.join(5), is: ["retire 1.5"])
   }
 
   @Test func `a stream through the relay that was on its way ends when it has joined`() {
     var trial = StreamPlanTrial()
     _ = trial.open()
     trial.tell(WayFixture.ways)
-    #expect(trial.tryWays() == ["open 1.1" + Self.round])
+    expect(trial.tryWays(), is: ["open 1.1" + Self.round])
     trial.join(1, by: WayFixture.seen)
-    #expect(trial.join(0) == ["retire 1.0"])
+    expect(trial.join(0), is: ["retire 1.0"])
   }
 
   @Test func `streams through the relay that join after one has passed it have heirs that pass it`() {
     var trial = StreamPlanTrial(fixed: 2)
-    #expect(trial.open() == ["open 1.0", "open 1.1"])
+    expect(trial.open(), is: ["open 1.0", "open 1.1"])
     trial.tell(WayFixture.ways)
-    #expect(trial.tryWays() == ["open 1.2" + Self.round])
-    #expect(trial.join(2, by: WayFixture.open) == [])
-    #expect(trial.join(0) == ["retire 1.0", "open 1.3 at port 4000"])
-    #expect(trial.join(1) == ["retire 1.1"])
+    expect(trial.tryWays(), is: ["open 1.2" + Self.round])
+    expect(trial.join(2, by: WayFixture.open), is: [])
+    expect(trial.join(0), is: ["retire 1.0", "open 1.3 at port 4000"])
+    expect(trial.join(1), is: ["retire 1.1"])
   }
 
   // MARK: In a session
@@ -117,18 +118,19 @@ import Testing
     var trial = Self.relayed(.ways)
     trial.hear(.greeting(Fixture.greeting(features: .ways)))
     trial.hear(.verdict(Fixture.verdict))
-    #expect(trial.hear(.ways(WayFixture.ways)) == [])
+    expect(trial.hear(.ways(WayFixture.ways)), is: [])
     trial.take(.planRecorded(trial.session, 77, nil))
     let begun = trial.accept()
-    #expect(begun.suffix(3) == ["open 1.0", "say 1 ways [6000] []", "open 1.1" + Self.round])
+    expect(begun.suffix(3), is: ["open 1.0", "say 1 ways [6000] []", "open 1.1" + Self.round])
     trial.take(.streamJoined(trial.session, 0))
     trial.take(.window(trial.session, Fixture.counts))
-    #expect(
-      trial.take(.streamJoined(trial.session, 1, by: WayFixture.far)).suffix(2) == [
+    expect(
+      trial.take(.streamJoined(trial.session, 1, by: WayFixture.far)).suffix(2),
+      is: [
         "retire 1.0", "tell directly, by IPv6",
       ])
-    #expect(trial.end(1, .lost(hasBrought: true)).last == "tell through relay again")
-    #expect(trial.pass(6).contains("say 1 ways [6000] []"))
+    expect(trial.end(1, .lost(hasBrought: true)).last, is: "tell through relay again")
+    expect(trial.pass(6).contains("say 1 ways [6000] []"))
   }
 
   @Test(arguments: [(Features.zstd, Features.ways), (.ways, .zstd)])
@@ -137,12 +139,12 @@ import Testing
     _ = trial.plan(Fixture.verdict, Fixture.greeting(features: there))
     trial.hear(.ways(WayFixture.ways))
     let begun = trial.accept()
-    #expect(begun.last == "open 1.0" && trial.engine.nextMoment ?? 0 > trial.now)
+    expect(begun.last == "open 1.0" && trial.engine.nextMoment ?? 0 > trial.now)
   }
 
   @Test func `ways that come late are tried at once`() {
     var trial = Self.relayed(.ways)
     _ = trial.stream(Fixture.verdict, Fixture.greeting(features: .ways))
-    #expect(trial.hear(.ways(WayFixture.ways)) == ["say 1 ways [6000] []", "open 1.1" + Self.round])
+    expect(trial.hear(.ways(WayFixture.ways)), is: ["say 1 ways [6000] []", "open 1.1" + Self.round])
   }
 }

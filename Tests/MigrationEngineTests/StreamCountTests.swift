@@ -1,3 +1,4 @@
+import Expectations
 import Testing
 
 @testable import MigrationEngine
@@ -108,54 +109,54 @@ private struct LongFrames {
   @Test func `if every stream adds its share, the number soon reaches the limit`() {
     var path = Path(perStream: 84e6, limit: 16)
     path.run(until: 3)
-    #expect(path.changes.map(\.streams) == [2, 8, 16])
+    expect(path.changes.map(\.streams), is: [2, 8, 16])
     path.run(until: 3_600)
-    #expect(path.streams == 16)
-    #expect(path.changes.count == 3)
+    expect(path.streams, is: 16)
+    expect(path.changes.count, is: 3)
   }
 
   @Test func `the limit need not be a power of two`() {
     var path = Path(perStream: 84e6, limit: 11)
     path.run(until: 10)
-    #expect(path.streams == 11)
+    expect(path.streams, is: 11)
   }
 
   @Test func `a stream that delivers nothing is ended again`() {
     var path = Path(perStream: 84e6, atMost: 84e6)
     path.run(until: 3)
-    #expect(path.changes.map(\.streams) == [2, 1])
+    expect(path.changes.map(\.streams), is: [2, 1])
   }
 
   @Test func `a step with less than its share stays, and is the last one for now`() {
     var path = Path(perStream: 100e6, atMost: 130e6)
     path.run(until: 3)
-    #expect(path.changes.map(\.streams) == [2])
+    expect(path.changes.map(\.streams), is: [2])
   }
 
   @Test func `after a long step as many streams stay as throughput has grown by`() {
     var path = Path(perStream: 84e6, atMost: 5 * 84e6, count: StreamCount.first)
     path.run(until: 2.5)
-    #expect(path.changes.map(\.streams) == [4, 16, 8])
-    #expect(path.count.found == 8)
+    expect(path.changes.map(\.streams), is: [4, 16, 8])
+    expect(path.count.found, is: 8)
   }
 
   @Test(arguments: [84e6, 250e6, 300e6, 700e6])
   func `a user who watches for an hour sees a handful of changes`(atMost: Double) {
     var path = Path(perStream: 84e6, atMost: atMost)
     path.run(until: 3_600)
-    #expect(path.changes.count < 36)
-    #expect(path.changes.filter { $0.time > 1_800 }.count <= 8)
-    #expect(path.spent.values.max() ?? 0 > 3_500)
+    expect(path.changes.count < 36)
+    expect(path.changes.filter { $0.time > 1_800 }.count <= 8)
+    expect(path.spent.values.max() ?? 0 > 3_500)
   }
 
   @Test func `no streams are added if frames never wait for streams`() {
     var path = Path(perStream: 84e6)
     path.isWaiting = false
     path.run(until: 600)
-    #expect(path.changes.isEmpty)
+    expect(path.changes.isEmpty)
     path.isWaiting = true
     path.run(until: 603)
-    #expect(path.streams > 1)
+    expect(path.streams > 1)
   }
 
   @Test func `a path that becomes wider gets more streams within its rest`() {
@@ -163,47 +164,47 @@ private struct LongFrames {
     path.run(until: 5)
     path.atMost = .infinity
     path.run(until: 20)
-    #expect(path.streams == 16)
+    expect(path.streams, is: 16)
   }
 
   @Test func `on a slow path a measurement takes longer`() {
     var path = Path(perStream: 1e6, atMost: 1e6)
     path.run(until: 1.9)
-    #expect(path.changes.isEmpty)
+    expect(path.changes.isEmpty)
     path.run(until: 5.5)
-    #expect(path.changes.map(\.streams) == [2])
+    expect(path.changes.map(\.streams), is: [2])
     path.run(until: 8)
-    #expect(path.changes.map(\.streams) == [2, 1])
+    expect(path.changes.map(\.streams), is: [2, 1])
   }
 
   @Test func `a new session begins with the best number of the previous one`() {
     var path = Path(perStream: 84e6, limit: 8, count: 16)
-    #expect(path.streams == 8)
+    expect(path.streams, is: 8)
     path.run(until: 10)
-    #expect(path.changes.isEmpty)
+    expect(path.changes.isEmpty)
   }
 
   @Test func `the count begins with two streams, and never has fewer`() {
-    #expect(StreamCount(limit: 16, now: 0).count == 2)
-    #expect(StreamCount(limit: 1, now: 0).count == 1)
+    expect(StreamCount(limit: 16, now: 0).count, is: 2)
+    expect(StreamCount(limit: 1, now: 0).count, is: 1)
     var path = Path(perStream: 84e6, atMost: 84e6, count: StreamCount.first)
     path.run(until: 3_600)
-    #expect(path.streams == 2)
-    #expect(path.changes.map(\.streams).prefix(2) == [4, 2])
+    expect(path.streams, is: 2)
+    expect(path.changes.map(\.streams).prefix(2), is: [4, 2])
   }
 
   @Test func `during a trial the best number is the previous one`() {
     var path = Path(perStream: 84e6, atMost: 84e6, count: 2)
     while path.changes.isEmpty { path.run(until: path.now + 0.1) }
-    #expect(path.count.count == 4)
-    #expect(path.count.found == 2)
+    expect(path.count.count, is: 4)
+    expect(path.count.found, is: 2)
   }
 
   @Test func `all streams are there within a second and a half even if each frame takes long`() {
     // A disk that waits 3 ms for each of 64 files.
     var frames = LongFrames(each: 0.19)
     frames.run(until: 1.5)
-    #expect(frames.changes == [4, 16])
+    expect(frames.changes, is: [4, 16])
   }
 
   @Test(arguments: [0.11, 0.15, 0.19, 0.25, 0.3, 0.7])
@@ -211,16 +212,16 @@ private struct LongFrames {
     // From the third stream on, all share the time of a frame: more of them add nothing.
     var frames = LongFrames(each: each, shared: 2)
     frames.run(until: 60)
-    #expect(frames.changes.count > 3)
-    #expect(frames.changes == frames.changes.indices.map { [4, 2][$0 % 2] })
+    expect(frames.changes.count > 3)
+    expect(frames.changes, is: frames.changes.indices.map { [4, 2][$0 % 2] })
   }
 
   @Test func `a stream that cannot be opened is not tried again`() {
     var path = Path(perStream: 84e6, count: 2)
     path.cannotOpen()
     path.run(until: 3_600)
-    #expect(path.streams == 1)
-    #expect(path.changes.isEmpty)
+    expect(path.streams, is: 1)
+    expect(path.changes.isEmpty)
   }
 
   @Test func `a stream that breaks during a measurement restarts it`() {
@@ -230,7 +231,7 @@ private struct LongFrames {
         StreamCount.Observation(
           time: Double(tenth) / 10, bytes: tenth * 10_000_000, frames: tenth * 10, fewest: tenth,
           isComplete: tenth % 3 != 0))
-      #expect(step == .stay)
+      expect(step, is: .stay)
     }
   }
 
@@ -240,7 +241,7 @@ private struct LongFrames {
       let step = count.look(
         StreamCount.Observation(
           time: Double(tenth) / 10, bytes: tenth * 10_000_000, frames: tenth * 10, fewest: 0, isComplete: false))
-      #expect(step == .stay)
+      expect(step, is: .stay)
     }
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -6,53 +7,53 @@ import Testing
 @Suite struct WayRoundsTests {
   @Test func `a session has three rounds, one at a time`() {
     var (rounds, budget) = (WayRounds(), WayBudget())
-    #expect(rounds.due == nil && rounds.begin(within: &budget, now: 0) == nil)
+    expect(rounds.due == nil && rounds.begin(within: &budget, now: 0) == nil)
     rounds.told(WayFixture.ways)
-    #expect(rounds.begin(within: &budget, now: 10) == [WayFixture.open, WayFixture.seen])
-    #expect(rounds.due == nil && rounds.begin(within: &budget, now: 99) == nil)
+    expect(rounds.begin(within: &budget, now: 10), is: [WayFixture.open, WayFixture.seen])
+    expect(rounds.due == nil && rounds.begin(within: &budget, now: 99) == nil)
     rounds.ended(now: 100)
-    #expect(rounds.due == 105 && rounds.begin(within: &budget, now: 104) == nil)
-    #expect(rounds.begin(within: &budget, now: 105) != nil)
+    expect(rounds.due == 105 && rounds.begin(within: &budget, now: 104) == nil)
+    expect(rounds.begin(within: &budget, now: 105) != nil)
     rounds.ended(now: 110)
-    #expect(rounds.due == 140 && rounds.begin(within: &budget, now: 140) != nil)
+    expect(rounds.due == 140 && rounds.begin(within: &budget, now: 140) != nil)
     rounds.ended(now: 150)
-    #expect(rounds.due == nil && rounds.begin(within: &budget, now: 1e9) == nil)
+    expect(rounds.due == nil && rounds.begin(within: &budget, now: 1e9) == nil)
   }
 
   @Test func `the other end decides when a round begins in which this end takes part, and not how many`() {
     var (rounds, budget) = (WayRounds(), WayBudget())
-    #expect(rounds.join(WayFixture.ways, within: &budget, now: 1) == [WayFixture.open, WayFixture.seen])
-    #expect(rounds.join(WayFixture.ways, within: &budget, now: 2) == nil)
+    expect(rounds.join(WayFixture.ways, within: &budget, now: 1), is: [WayFixture.open, WayFixture.seen])
+    expect(rounds.join(WayFixture.ways, within: &budget, now: 2) == nil)
     for moment in [3.0, 4] {
       rounds.ended(now: moment)
-      #expect(rounds.join(WayFixture.ways, within: &budget, now: moment) != nil)
+      expect(rounds.join(WayFixture.ways, within: &budget, now: moment) != nil)
     }
     rounds.ended(now: 9)
-    #expect(rounds.join(WayFixture.ways, within: &budget, now: 1e9) == nil)
+    expect(rounds.join(WayFixture.ways, within: &budget, now: 1e9) == nil)
   }
 
   @Test func `without an address that may be dialled there is no round`() {
     var (rounds, budget) = (WayRounds(), WayBudget())
-    #expect(rounds.join(Ways(listening: [WayFixture.loopback], dialling: []), within: &budget, now: 1) == nil)
-    #expect(rounds.due == nil)
+    expect(rounds.join(Ways(listening: [WayFixture.loopback], dialling: []), within: &budget, now: 1) == nil)
+    expect(rounds.due == nil)
   }
 
   @Test func `a round without an address in the budget is over, and the next one waits for its time`() {
     var (rounds, budget) = (WayRounds(), WayBudget())
-    #expect(budget.take(WayBudget.most - 1, now: 0) == WayBudget.most - 1)
-    #expect(rounds.join(WayFixture.ways, within: &budget, now: 1) == [WayFixture.open])
+    expect(budget.take(WayBudget.most - 1, now: 0), is: WayBudget.most - 1)
+    expect(rounds.join(WayFixture.ways, within: &budget, now: 1), is: [WayFixture.open])
     rounds.ended(now: 6)
-    #expect(rounds.begin(within: &budget, now: 11) == nil)
-    #expect(rounds.due == 41)
-    #expect(rounds.begin(within: &budget, now: 3_600) == [WayFixture.open, WayFixture.seen])
+    expect(rounds.begin(within: &budget, now: 11) == nil)
+    expect(rounds.due, is: 41)
+    expect(rounds.begin(within: &budget, now: 3_600), is: [WayFixture.open, WayFixture.seen])
   }
 
   @Test func `a budget is that of an hour, and whole behind it`() {
     var budget = WayBudget()
-    #expect(budget.isWhole(now: 0))
-    for moment in stride(from: 0.0, to: 60, by: 10) { #expect(budget.take(16, now: moment) == 16) }
-    #expect(budget.take(16, now: 60) == 0 && budget.take(1, now: 3_599) == 0)
-    #expect(budget.take(32, now: 3_610) == 32)
-    #expect(!budget.isWhole(now: 7_209) && budget.isWhole(now: 7_210))
+    expect(budget.isWhole(now: 0))
+    for moment in stride(from: 0.0, to: 60, by: 10) { expect(budget.take(16, now: moment), is: 16) }
+    expect(budget.take(16, now: 60) == 0 && budget.take(1, now: 3_599) == 0)
+    expect(budget.take(32, now: 3_610), is: 32)
+    expect(!budget.isWhole(now: 7_209) && budget.isWhole(now: 7_210))
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import Glibc
 import TestSupport
@@ -22,21 +23,22 @@ import Testing
     let path = try sample.write(in: scratch)
     let bundle = try AppBundle(reading: path)
     let base = String(decoding: path, as: UTF8.self)
-    #expect(bundle.identifier == "org.example.notes")
-    #expect(bundle.version == "1.0")
-    #expect(bundle.store == "store")
-    #expect(bundle.displayName == "Notes")
-    #expect(bundle.executable == Array("\(base)/Notes".utf8))
-    #expect(bundle.groups == ["group.a", "group.b"])
-    #expect(
-      bundle.aliases == [
+    expect(bundle.identifier, is: "org.example.notes")
+    expect(bundle.version, is: "1.0")
+    expect(bundle.store, is: "store")
+    expect(bundle.displayName, is: "Notes")
+    expect(bundle.executable, is: Array("\(base)/Notes".utf8))
+    expect(bundle.groups, is: ["group.a", "group.b"])
+    expect(
+      bundle.aliases,
+      is: [
         AppBundle.Alias(store: "googlePlay", bundleIdentifier: "org.example_notes", platform: "android"),
         AppBundle.Alias(store: "", bundleIdentifier: "org.example.notes-old", platform: "linux"),
       ])
-    #expect(bundle.migrationExtension?.identifier == "org.example.notes.migration")
-    #expect(
-      bundle.migrationExtension?.executable == Array("\(base)/Extensions/Migration.appex/Migration".utf8))
-    #expect(bundle.migrationExtension?.groups == ["group.a", "group.b"])
+    expect(bundle.migrationExtension?.identifier, is: "org.example.notes.migration")
+    expect(
+      bundle.migrationExtension?.executable, is: Array("\(base)/Extensions/Migration.appex/Migration".utf8))
+    expect(bundle.migrationExtension?.groups, is: ["group.a", "group.b"])
   }
 
   @Test func `store, name, aliases and groups may be missing, and so may the app's entitlements`() throws {
@@ -45,18 +47,18 @@ import Testing
     sample.entitlements = nil
     sample.extensionEntitlements?["com.apple.security.application-groups"] = nil
     let bundle = try AppBundle(reading: try sample.write(in: scratch))
-    #expect(bundle.store.isEmpty && bundle.displayName == nil && bundle.aliases.isEmpty && bundle.platform == nil)
-    #expect(bundle.otherExtensions.isEmpty)
-    #expect(bundle.allGroups.isEmpty)
+    expect(bundle.store.isEmpty && bundle.displayName == nil && bundle.aliases.isEmpty && bundle.platform == nil)
+    expect(bundle.otherExtensions.isEmpty)
+    expect(bundle.allGroups.isEmpty)
   }
 
   @Test func `the groups of app and extension may differ`() throws {
     var sample = SampleBundle(groups: ["group.one", "group.both"])
     sample.extensionEntitlements?["com.apple.security.application-groups"] = ["group.both", "group.two"]
     let bundle = try AppBundle(reading: try sample.write(in: scratch))
-    #expect(bundle.groups == ["group.both", "group.one"])
-    #expect(bundle.migrationExtension?.groups == ["group.both", "group.two"])
-    #expect(bundle.allGroups == ["group.both", "group.one", "group.two"])
+    expect(bundle.groups, is: ["group.both", "group.one"])
+    expect(bundle.migrationExtension?.groups, is: ["group.both", "group.two"])
+    expect(bundle.allGroups, is: ["group.both", "group.one", "group.two"])
   }
 
   @Test(arguments: [(nil, "googlePlay"), ("other", "other"), ("", "")] as [(String?, String)])
@@ -66,7 +68,7 @@ import Testing
     sample.info["PeerPlatform"] = "android"
     sample.info["PeerStoreIdentifier"] = store
     let bundle = try AppBundle(reading: try sample.write(in: scratch))
-    #expect(bundle.platform == "android" && bundle.store == expected)
+    expect(bundle.platform == "android" && bundle.store == expected)
   }
 
   @Test func `extensions of other kinds are ignored, regardless of their other properties`() throws {
@@ -74,21 +76,21 @@ import Testing
     sample.add("Widget", ["EXAppExtensionAttributes": ["EXExtensionPointIdentifier": "com.apple.widgetkit-extension"]])
     sample.add("Old", ["NSExtension": ["NSExtensionPointIdentifier": "com.apple.share-services"]])
     let bundle = try AppBundle(reading: try sample.write(in: scratch))
-    #expect(bundle.otherExtensions == ["Extensions/Old.appex", "Extensions/Widget.appex"])
-    #expect(bundle.migrationExtension?.identifier == "org.example.notes.migration")
+    expect(bundle.otherExtensions, is: ["Extensions/Old.appex", "Extensions/Widget.appex"])
+    expect(bundle.migrationExtension?.identifier, is: "org.example.notes.migration")
   }
 
   @Test func `an app needs no migration extension, and a bundle without one may have others`() throws {
     var sample = SampleBundle()
     sample.hasExtension = false
-    #expect(try AppBundle(reading: try sample.write(in: scratch)).migrationExtension == nil)
+    expect(try AppBundle(reading: try sample.write(in: scratch)).migrationExtension == nil)
     sample.add("Widget", ["EXAppExtensionAttributes": ["EXExtensionPointIdentifier": "com.apple.widgetkit-extension"]])
     let one = try AppBundle(reading: try sample.write(in: scratch))
-    #expect(one.migrationExtension == nil && one.otherExtensions == ["Extensions/Widget.appex"])
+    expect(one.migrationExtension == nil && one.otherExtensions == ["Extensions/Widget.appex"])
     sample.add("Old", ["NSExtension": ["NSExtensionPointIdentifier": "com.apple.share-services"]])
     let two = try AppBundle(reading: try sample.write(in: scratch))
-    #expect(two.migrationExtension == nil && two.otherExtensions.count == 2)
-    #expect(two.allGroups == ["group.notes"])
+    expect(two.migrationExtension == nil && two.otherExtensions.count == 2)
+    expect(two.allGroups, is: ["group.notes"])
   }
 
   /// One way to damage a bundle, and the resulting fault.
@@ -261,12 +263,12 @@ import Testing
     fault.spoil(&sample)
     let path = try sample.write(in: scratch)
     let error = #expect(throws: HostError.self) { try AppBundle(reading: path) }
-    #expect(error?.code == .bundle)
-    #expect(error?.description == "the bundle is invalid: '\(fault.file)': \(fault.reason)")
-    #expect(error?.hint?.isEmpty == false)
+    expect(error?.code, is: .bundle)
+    expect(error?.description, is: "the bundle is invalid: '\(fault.file)': \(fault.reason)")
+    expect(error?.hint?.isEmpty, is: false)
     // No part of it is installed either.
     #expect(throws: HostError.self) { try scratch.home().install(path) }
-    #expect(try scratch.home().list().apps.isEmpty)
+    expect(try scratch.home().list().apps.isEmpty)
   }
 
   @Test func `a device is refused`() throws {
@@ -275,26 +277,26 @@ import Testing
     let path = try sample.write(in: scratch)
     guard exists(String(decoding: path, as: UTF8.self) + "/null") else { return }
     let error = #expect(throws: HostError.self) { try AppBundle(reading: path) }
-    #expect(error?.description == "the bundle is invalid: 'null': it is a device")
+    expect(error?.description, is: "the bundle is invalid: 'null': it is a device")
   }
 
   @Test func `a path without a bundle is another kind of failure`() throws {
     let error = #expect(throws: HostError.self) { try AppBundle(reading: Array("\(scratch.path)/none".utf8)) }
-    #expect(error?.code == .source)
+    expect(error?.code, is: .source)
   }
 
   @Test func `a property list designed to exhaust the parser is refused`() throws {
     let nested = "<plist>" + String(repeating: "<array>", count: 4_000) + String(repeating: "</array>", count: 4_000)
-    #expect(PropertyList(Array((nested + "</plist>").utf8)) == nil)
+    expect(PropertyList(Array((nested + "</plist>").utf8)) == nil)
     // An array in the binary format that is its own first element, and one that represents 10^16
     // values.
     let trailer = { (objects: UInt8, table: UInt8) -> [UInt8] in
       [0, 0, 0, 0, 0, 0, 1, 1] + [0, 0, 0, 0, 0, 0, 0, objects] + [UInt8](repeating: 0, count: 8)
         + [0, 0, 0, 0, 0, 0, 0, table]
     }
-    #expect(PropertyList(Array("bplist00".utf8) + [0xA1, 0, 8] + trailer(1, 10)) == nil)
+    expect(PropertyList(Array("bplist00".utf8) + [0xA1, 0, 8] + trailer(1, 10)) == nil)
     // A text that is longer than the file.
-    #expect(PropertyList(Array("bplist00".utf8) + [0x6F, 0x10, 0x40, 8] + trailer(1, 11)) == nil)
+    expect(PropertyList(Array("bplist00".utf8) + [0x6F, 0x10, 0x40, 8] + trailer(1, 11)) == nil)
     var bomb = Array("bplist00".utf8)
     var offsets: [UInt8] = []
     for level in 0..<15 as Range<UInt8> {
@@ -304,7 +306,7 @@ import Testing
     offsets.append(UInt8(bomb.count))
     bomb.append(0x09)
     let table = UInt8(bomb.count)
-    #expect(PropertyList(bomb + offsets + trailer(16, table)) == nil)
+    expect(PropertyList(bomb + offsets + trailer(16, table)) == nil)
   }
 
   @Test(
@@ -314,7 +316,7 @@ import Testing
       (String(repeating: "a", count: 200), true), (String(repeating: "a", count: 201), false),
     ] as [(String, Bool)])
   func `an identifier can be a file name`(text: String, isOne: Bool) {
-    #expect(AppName.isWellFormed(text) == isOne)
+    expect(AppName.isWellFormed(text), is: isOne)
   }
 
   @Test func `the groups that only the app or only its extension lists are told apart`() throws {
@@ -322,10 +324,10 @@ import Testing
     var sample = SampleBundle(groups: ["group.both", "group.app"])
     sample.extensionEntitlements?["com.apple.security.application-groups"] = ["group.both", "group.extension"]
     let found = try AppBundle(reading: try sample.write(in: scratch)).unsharedGroups
-    #expect(found.map(\.group) == ["group.app", "group.extension"])
-    #expect(found.map(\.isOfApp) == [true, false])
+    expect(found.map(\.group), is: ["group.app", "group.extension"])
+    expect(found.map(\.isOfApp), is: [true, false])
     let files = found.map { String(decoding: $0.file, as: UTF8.self) }
-    #expect(files == ["Entitlements.plist", "Extensions/Migration.appex/Entitlements.plist"])
+    expect(files, is: ["Entitlements.plist", "Extensions/Migration.appex/Entitlements.plist"])
   }
 }
 

@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import Glibc
 import MigrationSystem
@@ -13,14 +14,14 @@ import Testing
 
   @Test func `an installed app is found by its identifier, and listed`() throws {
     let home = try scratch.home()
-    #expect(try home.list().apps.isEmpty)
+    expect(try home.list().apps.isEmpty)
     try scratch.install(SampleBundle("org.example.b"))
     let installation = try home.install(try SampleBundle("org.example.a").write(in: scratch))
-    #expect(installation.previousVersion == nil)
-    #expect(installation.app.bundle.path == Array("\(home.path)/apps/org.example.a/bundle".utf8))
-    #expect(try home.list().apps.map(\.identifier) == ["org.example.a", "org.example.b"])
-    #expect(try home.app("org.example.a").bundle.version == "1.0")
-    #expect(mode("\(home.path)/apps/org.example.a") == 0o700)
+    expect(installation.previousVersion == nil)
+    expect(installation.app.bundle.path, is: Array("\(home.path)/apps/org.example.a/bundle".utf8))
+    expect(try home.list().apps.map(\.identifier), is: ["org.example.a", "org.example.b"])
+    expect(try home.app("org.example.a").bundle.version, is: "1.0")
+    expect(mode("\(home.path)/apps/org.example.a"), is: 0o700)
   }
 
   @Test(arguments: ["org.example.none", "", "..", "../apps/org.example.notes", ".installing-1", "a\u{1B}"])
@@ -29,8 +30,8 @@ import Testing
     let home = try scratch.home()
     for body in [{ _ = try home.app(identifier) }, { try home.remove(identifier) }] as [() throws -> Void] {
       let error = #expect(throws: HostError.self) { try body() }
-      #expect(error?.code == .notInstalled)
-      #expect(error?.description.contains("\u{1B}") == false)
+      expect(error?.code, is: .notInstalled)
+      expect(error?.description.contains("\u{1B}"), is: false)
     }
   }
 
@@ -46,9 +47,9 @@ import Testing
     }
     let source = try sample.write(in: scratch)
     let copy = String(decoding: try scratch.home().install(source).app.bundle.path, as: UTF8.self)
-    #expect(tree(copy) == tree(String(decoding: source, as: UTF8.self)))
-    #expect(content("\(copy)/Data/big") == big)
-    #expect([mode("\(copy)/Data/big"), mode("\(copy)/Data/empty"), mode("\(copy)/Data")] == [0o644, 0o755, 0o755])
+    expect(tree(copy), is: tree(String(decoding: source, as: UTF8.self)))
+    expect(content("\(copy)/Data/big"), is: big)
+    expect([mode("\(copy)/Data/big"), mode("\(copy)/Data/empty"), mode("\(copy)/Data")], is: [0o644, 0o755, 0o755])
   }
 
   @Test func `another version replaces the installed one, and the data is kept`() throws {
@@ -60,12 +61,12 @@ import Testing
     var next = SampleBundle(version: "2.0")
     next.files["New"] = "new"
     let installation = try scratch.home().install(try next.write(in: scratch))
-    #expect(installation.previousVersion == "1.0")
-    #expect(installation.app.bundle.version == "2.0")
-    #expect(content("\(app.containerPath)/Documents/file") == "data")
-    #expect(content("\(scratch.path)/home/groups/group.notes/file") == "shared")
-    #expect(installation.app.importRecord?.date == 1)
-    #expect(tree("\(scratch.path)/home/apps").keys.filter { !$0.contains("/") } == ["org.example.notes"])
+    expect(installation.previousVersion, is: "1.0")
+    expect(installation.app.bundle.version, is: "2.0")
+    expect(content("\(app.containerPath)/Documents/file"), is: "data")
+    expect(content("\(scratch.path)/home/groups/group.notes/file"), is: "shared")
+    expect(installation.app.importRecord?.date, is: 1)
+    expect(tree("\(scratch.path)/home/apps").keys.filter { !$0.contains("/") }, is: ["org.example.notes"])
   }
 
   @Test(arguments: [RenameMethod.preferred, .plain])
@@ -83,20 +84,20 @@ import Testing
         let isDone = (try? scratch.home(failingAt: number, renaming: renaming).install(bundle)) != nil
         // The app may be requested by its name or in the list first.
         if isThere, number % 2 == 0 {
-          #expect(try ["1.0", "2.0"].contains(scratch.home().app("org.example.notes").bundle.version))
+          expect(try ["1.0", "2.0"].contains(scratch.home().app("org.example.notes").bundle.version))
         }
         let found = try scratch.home().list()
-        #expect(found.damaged.isEmpty)
+        expect(found.damaged.isEmpty)
         let version = found.apps.first?.bundle.version
-        #expect(version == "2.0" || (!isDone && version == (isThere ? "1.0" : nil)), "\(number)")
-        if version == "2.0" { #expect(exists("\(scratch.path)/home/apps/org.example.notes/bundle/New")) }
+        expect(version == "2.0" || (!isDone && version == (isThere ? "1.0" : nil)), "\(number)")
+        if version == "2.0" { expect(exists("\(scratch.path)/home/apps/org.example.notes/bundle/New")) }
         try scratch.install(SampleBundle(version: "3.0"))
-        #expect(tree("\(scratch.path)/home/apps").keys.filter { !$0.contains("/") } == ["org.example.notes"])
-        #expect(!exists("\(scratch.path)/home/apps/org.example.notes/bundle/New"))
+        expect(tree("\(scratch.path)/home/apps").keys.filter { !$0.contains("/") }, is: ["org.example.notes"])
+        expect(!exists("\(scratch.path)/home/apps/org.example.notes/bundle/New"))
         if isDone { break }
         ends += 1
       }
-      #expect(ends > 3)
+      expect(ends > 3)
     }
   }
 
@@ -105,28 +106,28 @@ import Testing
     let draft = "\(scratch.path)/home/apps/.installing-0123"
     scratch.makeDirectory("home/apps/.installing-0123")
     let directory = try Directory.open(draft)
-    #expect(try directory.descriptor.lock())
+    expect(try directory.descriptor.lock())
     try scratch.install(SampleBundle(version: "2.0"))
-    #expect(exists(draft))
+    expect(exists(draft))
     try directory.descriptor.unlock()
     try scratch.install(SampleBundle(version: "3.0"))
-    #expect(!exists(draft))
+    expect(!exists(draft))
   }
 
   @Test func `a glance at the apps waits for no lock, and changes nothing`() throws {
     #expect(throws: HostError.self) { try AppHome.glance(at: scratch.homePath) }
-    #expect(!exists("\(scratch.path)/home"))
+    expect(!exists("\(scratch.path)/home"))
     scratch.makeDirectory("home")
-    #expect(try AppHome.glance(at: scratch.homePath).apps.isEmpty)
-    #expect(tree("\(scratch.path)/home").isEmpty)
+    expect(try AppHome.glance(at: scratch.homePath).apps.isEmpty)
+    expect(tree("\(scratch.path)/home").isEmpty)
     try scratch.install(SampleBundle("org.example.a"))
     try scratch.install(SampleBundle("org.example.b"))
     let apps = "\(scratch.path)/home/apps"
     try #require(rename("\(apps)/org.example.b", "\(apps)/.former-org.example.b") == 0)
     let catalog = try Directory.open(apps)
     try #require(try catalog.descriptor.lock())
-    #expect(try AppHome.glance(at: scratch.homePath).apps.map(\.identifier) == ["org.example.a"])
-    #expect(exists("\(apps)/.former-org.example.b"))
+    expect(try AppHome.glance(at: scratch.homePath).apps.map(\.identifier), is: ["org.example.a"])
+    expect(exists("\(apps)/.former-org.example.b"))
   }
 
   @Test func `all data of an app is removed with it`() throws {
@@ -138,12 +139,12 @@ import Testing
     try ImportRecord(failure: nil, transfer: nil, date: 1).write(to: app.statusPath)
     try write("staged", to: "\(app.stagingPath)/file")
     let folders = tree("\(scratch.path)/home").keys.filter { !$0.contains("/") }
-    #expect(Set(folders).isSubset(of: AppHome.Folder.allCases.map(\.rawValue)), "\(folders)")
-    #expect(folders.count > 6)
+    expect(Set(folders).isSubset(of: AppHome.Folder.allCases.map(\.rawValue)), "\(folders)")
+    expect(folders.count > 6)
     try scratch.home().remove("org.example.notes")
     let left = tree("\(scratch.path)/home").keys.filter { $0.contains("/") }
-    #expect(left.isEmpty)
-    #expect(try scratch.home().list().apps.isEmpty)
+    expect(left.isEmpty)
+    expect(try scratch.home().list().apps.isEmpty)
   }
 
   @Test func `apps whose names begin with another's name do not affect each other`() throws {
@@ -151,9 +152,9 @@ import Testing
     try other.beginImport(transfer: "0")
     try one.beginImport(transfer: "1")
     try one.endImport(ImportRecord(failure: nil, transfer: nil, date: 1))
-    #expect(try other.unfinishedImport == "0")
+    expect(try other.unfinishedImport, is: "0")
     try scratch.home().remove("a.b")
-    #expect(try other.unfinishedImport == "0")
+    expect(try other.unfinishedImport, is: "0")
   }
 
   @Test func `a group is removed with the last app that lists it`() throws {
@@ -163,12 +164,13 @@ import Testing
     }
     try write("x", to: "\(home.path)/groups/group.stranger/file")
     try home.remove("org.example.a")
-    #expect(
-      try FileManager.default.contentsOfDirectory(atPath: "\(home.path)/groups").sorted() == [
+    expect(
+      try FileManager.default.contentsOfDirectory(atPath: "\(home.path)/groups").sorted(),
+      is: [
         "group.stranger", "group.two",
       ])
     try home.remove("org.example.b")
-    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(home.path)/groups") == ["group.stranger"])
+    expect(try FileManager.default.contentsOfDirectory(atPath: "\(home.path)/groups"), is: ["group.stranger"])
   }
 
   @Test func `while another app is unreadable, no group is removed`() throws {
@@ -176,12 +178,12 @@ import Testing
     try scratch.install(SampleBundle("org.example.a")).prepareContainer()
     try scratch.install(SampleBundle("org.example.b"))
     unlink("\(home.path)/apps/org.example.b/bundle/Info.plist")
-    #expect(try home.list().damaged.map(\.identifier) == ["org.example.b"])
+    expect(try home.list().damaged.map(\.identifier), is: ["org.example.b"])
     try home.remove("org.example.a")
-    #expect(exists("\(home.path)/groups/group.notes"))
+    expect(exists("\(home.path)/groups/group.notes"))
     // The damaged one can be removed too.
     try home.remove("org.example.b")
-    #expect(!exists("\(home.path)/apps/org.example.b"))
+    expect(!exists("\(home.path)/apps/org.example.b"))
   }
 
   @Test func `wherever a removal ends, the app is whole or removed, and never returns with its data`() throws {
@@ -195,50 +197,50 @@ import Testing
       let isDone = (try? scratch.home(failingAt: number).remove("org.example.notes")) != nil
       if try scratch.home().list().apps.isEmpty {
         try scratch.install()
-        #expect(!exists("\(app.containerPath)/Documents/file"), "\(number)")
-        #expect(!exists("\(scratch.path)/home/groups/group.notes/file"), "\(number)")
+        expect(!exists("\(app.containerPath)/Documents/file"), "\(number)")
+        expect(!exists("\(scratch.path)/home/groups/group.notes/file"), "\(number)")
       } else {
-        #expect(content("\(app.containerPath)/Documents/file") == "data")
+        expect(content("\(app.containerPath)/Documents/file"), is: "data")
       }
       if isDone { break }
       ends += 1
     }
-    #expect(ends > 3)
+    expect(ends > 3)
   }
 
   @Test func `a bundle that is damaged or has another name is listed as such`() throws {
     let home = try scratch.home()
     try scratch.install()
-    #expect(rename("\(home.path)/apps/org.example.notes", "\(home.path)/apps/org.example.other") == 0)
+    expect(rename("\(home.path)/apps/org.example.notes", "\(home.path)/apps/org.example.other"), is: 0)
     let listing = try home.list()
-    #expect(listing.apps.isEmpty)
-    #expect(listing.damaged.map(\.identifier) == ["org.example.other"])
+    expect(listing.apps.isEmpty)
+    expect(listing.damaged.map(\.identifier), is: ["org.example.other"])
     #expect(throws: HostError.self) { try home.app("org.example.other") }
   }
 
   @Test(arguments: ["a b", "a%b", "a#b", "a?b", "é", "a\\b", "a[b", "a\"b", "a\u{7F}b"])
   func `a path that changes in a URL is refused`(name: String) throws {
     let error = #expect(throws: HostError.self) { try AppHome(home: Array("\(scratch.path)/\(name)".utf8)) }
-    #expect(error?.code == .location)
-    #expect(error?.description.contains("because URLs must encode") == true)
-    #expect(error?.hint?.contains("PEER_HOME") == true)
-    #expect(!exists("\(scratch.path)/\(name)"))
+    expect(error?.code, is: .location)
+    expect(error?.description.contains("because URLs must encode"), is: true)
+    expect(error?.hint?.contains("PEER_HOME"), is: true)
+    expect(!exists("\(scratch.path)/\(name)"))
     // The same through a link, whose own name is valid.
     scratch.makeDirectory(name)
-    #expect(symlink(name, "\(scratch.path)/link") == 0)
+    expect(symlink(name, "\(scratch.path)/link"), is: 0)
     #expect(throws: HostError.self) { try AppHome(home: Array("\(scratch.path)/link".utf8)) }
   }
 
   @Test func `every character that is allowed in the path is unchanged in a URL`() throws {
     let name = "AZaz09!$&'()*+,-.:;=@_~"
     let home = try AppHome(home: Array("\(scratch.path)/\(name)".utf8))
-    #expect(home.path == "\(scratch.path)/\(name)")
-    #expect(URL(fileURLWithPath: home.path, isDirectory: false).path() == home.path)
+    expect(home.path, is: "\(scratch.path)/\(name)")
+    expect(URL(fileURLWithPath: home.path, isDirectory: false).path(), is: home.path)
   }
 
   @Test func `a link to the directory counts as the directory`() throws {
     scratch.makeDirectory("real")
-    #expect(symlink("real", "\(scratch.path)/home") == 0)
-    #expect(try scratch.home().path == "\(scratch.path)/real")
+    expect(symlink("real", "\(scratch.path)/home"), is: 0)
+    expect(try scratch.home().path, is: "\(scratch.path)/real")
   }
 }

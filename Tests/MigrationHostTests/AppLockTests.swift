@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import TestSupport
@@ -21,7 +22,7 @@ import Testing
       _ = try app.lock(other)
     } else {
       let error = #expect(throws: HostError.self) { try app.lock(other) }
-      #expect(error?.code == .inUse)
+      expect(error?.code, is: .inUse)
     }
     withExtendedLifetime(held) {}
   }
@@ -38,9 +39,9 @@ import Testing
     for other in AppLock.Use.allCases { _ = try app.lockOnceFree(other) }
     let held = try app.lockOnceFree(use)
     let error = #expect(throws: HostError.self) { try app.lock(.migrating) }
-    #expect(error?.description == "\(clause) (process \(getpid()))")
-    #expect(error?.hint?.isEmpty == false)
-    #expect(try app.holder() == AppLock.Holder(use: use, process: getpid()))
+    expect(error?.description, is: "\(clause) (process \(getpid()))")
+    expect(error?.hint?.isEmpty, is: false)
+    expect(try app.holder(), is: AppLock.Holder(use: use, process: getpid()))
     withExtendedLifetime(held) {}
   }
 
@@ -55,8 +56,8 @@ import Testing
   @Test func `a process that inherits the lock cannot write to its file`() throws {
     let held = try app.lock(.migrating)
     let inherited = try held.duplicate()
-    #expect(fcntl(inherited.raw, F_GETFL) & O_ACCMODE == O_RDONLY)
-    #expect(ftruncate(inherited.raw, 1 << 40) == -1)
+    expect(fcntl(inherited.raw, F_GETFL) & O_ACCMODE, is: O_RDONLY)
+    expect(ftruncate(inherited.raw, 1 << 40), is: -1)
   }
 
   @Test func `a lock whose file is removed with the app is held by one at a time`() throws {
@@ -79,9 +80,9 @@ import Testing
     let held = try app.lock(use)
     let home = try scratch.home()
     let next = try SampleBundle(version: "2.0").write(in: scratch)
-    #expect(#expect(throws: HostError.self) { try home.install(next) }?.code == .inUse)
-    #expect(#expect(throws: HostError.self) { try home.remove("org.example.notes") }?.code == .inUse)
-    #expect(try home.app("org.example.notes").bundle.version == "1.0")
+    expect(#expect(throws: HostError.self) { try home.install(next) }?.code, is: .inUse)
+    expect(#expect(throws: HostError.self) { try home.remove("org.example.notes") }?.code, is: .inUse)
+    expect(try home.app("org.example.notes").bundle.version, is: "1.0")
     // Other apps are not affected.
     try scratch.install(SampleBundle("org.example.other"))
     withExtendedLifetime(held) {}
@@ -90,8 +91,8 @@ import Testing
   @Test func `an app that is taken together with its lock is the current one`() throws {
     let home = try scratch.home()
     let taken = try home.app("org.example.notes", for: .running)
-    #expect(taken.app.bundle.version == "1.0")
-    #expect(try app.holder()?.use == .running)
+    expect(taken.app.bundle.version, is: "1.0")
+    expect(try app.holder()?.use, is: .running)
     #expect(throws: HostError.self) { try scratch.install(SampleBundle(version: "2.0")) }
     withExtendedLifetime(taken.lock) {}
   }
@@ -124,7 +125,7 @@ import Testing
     consuming func end() throws {
       let process = process
       try input.close()
-      #expect(try process.exitCode() == 1)
+      expect(try process.exitCode(), is: 1)
     }
   }
 
@@ -134,7 +135,7 @@ import Testing
     let child = try Child()
     held = nil
     let error = #expect(throws: HostError.self) { try app.lock(.running) }
-    #expect(error?.description.hasPrefix("the data of org.example.notes is being migrated") == true)
+    expect(error?.description.hasPrefix("the data of org.example.notes is being migrated"), is: true)
     try child.end()
     _ = try app.lockOnceFree(.running)
   }

@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import TestSupport
 import Testing
@@ -32,28 +33,28 @@ import Testing
       "TZ": "Europe/Berlin", "DISPLAY": ":0",
     ]
     expected[AppEnvironment.variable] = variables[AppEnvironment.variable]
-    #expect(variables == expected)
+    expect(variables, is: expected)
     let text = try #require(variables[AppEnvironment.variable])
     let environment = try JSONDecoder().decode(AppEnvironment.self, from: Data(text.utf8))
-    #expect(
-      environment
-        == AppEnvironment(
-          bundleIdentifier: "org.example.notes", container: container,
-          groups: ["group.notes": "\(scratch.path)/home/groups/group.notes"], status: app.statusPath))
+    expect(
+      environment,
+      is: AppEnvironment(
+        bundleIdentifier: "org.example.notes", container: container,
+        groups: ["group.notes": "\(scratch.path)/home/groups/group.notes"], status: app.statusPath))
   }
 
   @Test func `an extension has its own groups, a channel, and no display`() throws {
     let variables = try app.site(nil).variables(channel: 9, from: caller)
-    #expect(variables["DISPLAY"] == nil && variables["LANG"] == "de_DE.UTF-8")
-    #expect(variables["TMPDIR"] == "\(scratch.path)/home/scratch/org.example.notes")
+    expect(variables["DISPLAY"] == nil && variables["LANG"] == "de_DE.UTF-8")
+    expect(variables["TMPDIR"], is: "\(scratch.path)/home/scratch/org.example.notes")
     let text = try #require(variables[AppEnvironment.variable])
     let environment = try JSONDecoder().decode(AppEnvironment.self, from: Data(text.utf8))
-    #expect(environment.channel == 9)
-    #expect(environment.groups == ["group.inner": "\(scratch.path)/home/groups/group.inner"])
+    expect(environment.channel, is: 9)
+    expect(environment.groups, is: ["group.inner": "\(scratch.path)/home/groups/group.inner"])
   }
 
   @Test func `without a PATH an extension gets the usual one`() {
-    #expect(app.variables(from: { _ in nil })["PATH"] == "/usr/local/bin:/usr/bin:/bin")
+    expect(app.variables(from: { _ in nil })["PATH"], is: "/usr/local/bin:/usr/bin:/bin")
   }
 
   @Test func `processes of an app share a group's defaults, and keep their own in the container`() throws {
@@ -64,14 +65,14 @@ import Testing
       var variables = process
       variables["TMPDIR"] = "\(app.containerPath)/tmp"
       variables[DefaultsProbe.variable] = "\(group) \(value) \(former)"
-      #expect(try runAgain("DefaultsProbe", environment: variables) == 0)
+      expect(try runAgain("DefaultsProbe", environment: variables), is: 0)
     }
     let file = "\(scratch.path)/home/groups/\(group)/Library/Preferences/\(group).plist"
     let data = try Data(contentsOf: URL(fileURLWithPath: file))
     let properties = try PropertyListSerialization.propertyList(from: data, format: nil) as? [String: String]
-    #expect(properties == ["key": "extension"])
-    #expect(tree("\(app.containerPath)/.config")["\(group).plist"] == "-> \(file)")
-    #expect(try app.holdsData)
+    expect(properties, is: ["key": "extension"])
+    expect(tree("\(app.containerPath)/.config")["\(group).plist"], is: "-> \(file)")
+    expect(try app.holdsData)
   }
 }
 
@@ -86,11 +87,11 @@ import Testing
   {
     let words = try #require(Self.task).split(separator: " ", omittingEmptySubsequences: false).map(String.init)
     let defaults = try #require(UserDefaults(suiteName: words[0]))
-    #expect(defaults.string(forKey: "key") ?? "" == words[2])
+    expect(defaults.string(forKey: "key") ?? "", is: words[2])
     defaults.set(words[1], forKey: "key")
-    #expect(defaults.synchronize())
+    expect(defaults.synchronize())
     UserDefaults.standard.set(1, forKey: "own")
-    #expect(UserDefaults.standard.synchronize())
-    #expect(FileManager.default.temporaryDirectory.path() == "\(NSHomeDirectory())/tmp/")
+    expect(UserDefaults.standard.synchronize())
+    expect(FileManager.default.temporaryDirectory.path(), is: "\(NSHomeDirectory())/tmp/")
   }
 }

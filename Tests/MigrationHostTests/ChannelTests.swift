@@ -1,3 +1,4 @@
+import Expectations
 import MigrationSystem
 import MigrationWire
 import TestSupport
@@ -33,8 +34,8 @@ import Testing
   ]
 
   @Test func `a message is read back as it was written`() throws {
-    for message in Self.hostMessages { #expect(try HostMessage(message.encoded) == message) }
-    for message in Self.extensionMessages { #expect(try ExtensionMessage(message.encoded) == message) }
+    for message in Self.hostMessages { expect(try HostMessage(message.encoded), is: message) }
+    for message in Self.extensionMessages { expect(try ExtensionMessage(message.encoded), is: message) }
   }
 
   @Test func `a truncated message, or one with a changed bit, is another message or none`() {
@@ -53,7 +54,7 @@ import Testing
   /// Every message that can be parsed has only one encoding.
   private func check(_ bytes: [UInt8]) {
     guard let message = try? ExtensionMessage(bytes) else { return }
-    #expect((try? ExtensionMessage(message.encoded)) == message)
+    expect((try? ExtensionMessage(message.encoded)), is: message)
   }
 
   @Test func `a message longer than a packet arrives whole, with its descriptor`() throws {
@@ -69,19 +70,19 @@ import Testing
       Issue.record("nothing came")
       return
     }
-    #expect(first.bytes == message)
+    expect(first.bytes, is: message)
     let passed = first.descriptor.take()
     let isReadable = if let passed { passed.isReadable } else { false }
-    #expect(isReadable)
+    expect(isReadable)
     let next = try receiving.receive()
     guard case .message(let second) = consume next else { return }
-    #expect(second.bytes == [1])
+    expect(second.bytes, is: [1])
     let isNothing = if case .nothing = try receiving.receive(waiting: false) { true } else { false }
-    #expect(isNothing)
+    expect(isNothing)
     var other = try PacketSocket.pair()
     sending = Channel(other.takeOne())
     let isEnd = if case .end = try receiving.receive() { true } else { false }
-    #expect(isEnd)
+    expect(isEnd)
   }
 
   @Test func `a message without an end is refused`() throws {
@@ -94,7 +95,7 @@ import Testing
       _ = try sending.send(packet)
       do { _ = try receiving.receive(waiting: false) } catch is Channel.Malformed { isRefused = true }
     }
-    #expect(isRefused)
+    expect(isRefused)
   }
 
   @Test func `packets without content, which only announce more, are refused`() throws {
@@ -105,7 +106,7 @@ import Testing
       _ = try sending.send(packet)
       var isRefused = false
       do { _ = try receiving.receive(waiting: false) } catch is Channel.Malformed { isRefused = true }
-      #expect(isRefused, "\(packet)")
+      expect(isRefused, "\(packet)")
     }
   }
 
@@ -113,8 +114,8 @@ import Testing
     let error = ReportedError(
       domain: String(repeating: "ä", count: 1_000), code: 1, text: String(repeating: "€", count: 10_000),
       userInfo: Dictionary(uniqueKeysWithValues: (0..<100).map { ("\($0)", "v") }))
-    #expect(error.domain.utf8.count <= Limits.identifier && error.domain.allSatisfy { $0 == "ä" })
-    #expect(error.text.utf8.count <= 8 << 10 && error.text.allSatisfy { $0 == "€" })
-    #expect(error.userInfo.count == 32)
+    expect(error.domain.utf8.count <= Limits.identifier && error.domain.allSatisfy { $0 == "ä" })
+    expect(error.text.utf8.count <= 8 << 10 && error.text.allSatisfy { $0 == "€" })
+    expect(error.userInfo.count, is: 32)
   }
 }

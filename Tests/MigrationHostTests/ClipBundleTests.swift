@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import TestSupport
 import Testing
@@ -14,16 +15,16 @@ import Testing
 
   @Test func `a clip names its app, and an app its clip`() throws {
     let clip = try AppBundle(reading: try SampleBundle.clip().write(in: scratch))
-    #expect(clip.role == .clip(of: "org.example.notes"))
-    #expect(clip.migrationExtension == nil && clip.allGroups == ["group.notes"])
-    #expect(
-      try AppBundle(reading: try SampleBundle.app().write(in: scratch)).role == .app(clip: "org.example.notes.clip"))
-    #expect(try AppBundle(reading: try SampleBundle().write(in: scratch)).role == .app(clip: nil))
+    expect(clip.role, is: .clip(of: "org.example.notes"))
+    expect(clip.migrationExtension == nil && clip.allGroups == ["group.notes"])
+    expect(
+      try AppBundle(reading: try SampleBundle.app().write(in: scratch)).role, is: .app(clip: "org.example.notes.clip"))
+    expect(try AppBundle(reading: try SampleBundle().write(in: scratch)).role, is: .app(clip: nil))
   }
 
   @Test func `an identifier with the form of a team's prefix is valid if it matches the bundle's own`() throws {
     let sample = SampleBundle.clip("ABCDE12345.notes.clip", of: "ABCDE12345.notes")
-    #expect(try AppBundle(reading: try sample.write(in: scratch)).role == .clip(of: "ABCDE12345.notes"))
+    expect(try AppBundle(reading: try sample.write(in: scratch)).role, is: .clip(of: "ABCDE12345.notes"))
   }
 
   /// One way to damage the clip or the app, and the resulting fault.
@@ -108,12 +109,12 @@ import Testing
   func `a fault is reported with its file, its key, the reason and a hint`(fault: Fault) throws {
     let path = try fault.sample().write(in: scratch)
     let error = try #require(throws: HostError.self) { try AppBundle(reading: path) }
-    #expect(error.code == .bundle)
-    #expect(error.description == "the bundle is invalid: '\(fault.file)': \(fault.reason)")
-    #expect(error.hint?.contains(fault.hint) == true, "\(error.hint ?? "none")")
-    #expect(error.fault.map { String(decoding: $0.file, as: UTF8.self) } == fault.file)
+    expect(error.code, is: .bundle)
+    expect(error.description, is: "the bundle is invalid: '\(fault.file)': \(fault.reason)")
+    expect(error.hint?.contains(fault.hint), is: true, "\(error.hint ?? "none")")
+    expect(error.fault.map { String(decoding: $0.file, as: UTF8.self) }, is: fault.file)
     #expect(throws: HostError.self) { try scratch.home().install(path) }
-    #expect(try scratch.home().list().apps.isEmpty)
+    expect(try scratch.home().list().apps.isEmpty)
   }
 
   @Test func `a clip, and an app without a migration extension, are not migrated`() throws {
@@ -131,19 +132,19 @@ import Testing
         { _ = try AppImporter(app: identifier, home: home) { _ in } },
       ] as [() throws -> Void] {
         let error = try #require(throws: HostError.self) { try body() }
-        #expect(error.code == .bundle)
-        #expect(error.fault.map { String(decoding: $0.file, as: UTF8.self) } == file)
-        #expect(error.description.contains("\(file)': ") && error.hint?.hasPrefix(hint) == true, "\(error)")
+        expect(error.code, is: .bundle)
+        expect(error.fault.map { String(decoding: $0.file, as: UTF8.self) }, is: file)
+        expect(error.description.contains("\(file)': ") && error.hint?.hasPrefix(hint) == true, "\(error)")
       }
-      #expect(try home.app(identifier).holder() == nil)
+      expect(try home.app(identifier).holder() == nil)
     }
     // If only the clip is installed, the app is missing.
     let error = try #require(throws: HostError.self) { try AppImporter(app: "org.example.notes", home: home) { _ in } }
-    #expect(error.code == .notInstalled && error.hint?.contains("org.example.notes.clip") == true)
+    expect(error.code == .notInstalled && error.hint?.contains("org.example.notes.clip") == true)
     try scratch.install(.app())
     let replaced = try #require(throws: HostError.self) {
       try AppSource(app: "org.example.notes.clip", home: home) { _ in }
     }
-    #expect(replaced.code == .bundle && replaced.hint?.contains("'org.example.notes'") == true)
+    expect(replaced.code == .bundle && replaced.hint?.contains("'org.example.notes'") == true)
   }
 }

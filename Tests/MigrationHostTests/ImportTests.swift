@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import Glibc
 import MigrationSystem
@@ -42,17 +43,17 @@ import Testing
     try withData(scratch)
     let app = try scratch.home().app("org.example.notes")
     try migrate(app, failing: nil)
-    #expect(documents(app) == ["new-1", "new-2"])
-    #expect(app.importRecord == ImportRecord(failure: nil, transfer: Self.transfer, date: 5))
-    #expect(try app.unfinishedImport == nil && !app.isUnsettled)
-    #expect(try !app.settle())
-    #expect(documents(app) == ["new-1", "new-2"])
+    expect(documents(app), is: ["new-1", "new-2"])
+    expect(app.importRecord, is: ImportRecord(failure: nil, transfer: Self.transfer, date: 5))
+    expect(try app.unfinishedImport == nil && !app.isUnsettled)
+    expect(try !app.settle())
+    expect(documents(app), is: ["new-1", "new-2"])
     try migrate(app, failing: nil)
     let earlier = ["", "-2"].map { "\(scratch.path)/home/earlier/org.example.notes.before-1970-01-01\($0)" }
-    #expect(app.earlierData == earlier)
-    #expect(earlier.map { tree("\($0)/Documents").keys.sorted() } == [["old"], ["new-1", "new-2"]])
+    expect(app.earlierData, is: earlier)
+    expect(earlier.map { tree("\($0)/Documents").keys.sorted() }, is: [["old"], ["new-1", "new-2"]])
     try scratch.home().remove("org.example.notes")
-    #expect(earlier.allSatisfy { !exists($0) })
+    expect(earlier.allSatisfy { !exists($0) })
   }
 
   @Test(arguments: [false, true])
@@ -61,10 +62,10 @@ import Testing
     try withData(scratch)
     let app = try scratch.home().app("org.example.notes")
     try migrate(app, failing: Self.failure, clearing: clearing)
-    #expect(documents(app) == ["old"])
-    #expect(app.importRecord == ImportRecord(failure: Self.failure, transfer: Self.transfer, date: 5))
-    #expect(try !app.isUnsettled)
-    #expect(!exists("\(scratch.path)/home/trash/org.example.notes"))
+    expect(documents(app), is: ["old"])
+    expect(app.importRecord, is: ImportRecord(failure: Self.failure, transfer: Self.transfer, date: 5))
+    expect(try !app.isUnsettled)
+    expect(!exists("\(scratch.path)/home/trash/org.example.notes"))
   }
 
   @Test func `a failure without old data leaves an empty container`() throws {
@@ -72,9 +73,9 @@ import Testing
     let app = try scratch.install().prepared()
     try app.beginImport(transfer: Self.transfer)
     try write("new", to: "\(app.containerPath)/Documents/new")
-    #expect(try app.unfinishedImport == Self.transfer)
+    expect(try app.unfinishedImport, is: Self.transfer)
     try app.endImport(record(Self.failure))
-    #expect(try !app.holdsData && !app.isUnsettled)
+    expect(try !app.holdsData && !app.isUnsettled)
   }
 
   @Test func `an import that died is undone, and the app learns that`() throws {
@@ -83,12 +84,12 @@ import Testing
     try app.beginImport(transfer: Self.transfer)
     try write("half", to: "\(app.containerPath)/Documents/half")
     let after = try scratch.home().app("org.example.notes")
-    #expect(try after.isUnsettled)
-    #expect(try after.settle())
-    #expect(try !after.holdsData && !after.isUnsettled)
-    #expect(after.importRecord?.failure == .interruptedImport)
-    #expect(after.importRecord?.transfer == Self.transfer)
-    #expect(try !after.settle())
+    expect(try after.isUnsettled)
+    expect(try after.settle())
+    expect(try !after.holdsData && !after.isUnsettled)
+    expect(after.importRecord?.failure, is: .interruptedImport)
+    expect(after.importRecord?.transfer, is: Self.transfer)
+    expect(try !after.settle())
   }
 
   @Test func `a second attempt at the same transfer is not judged by the first`() throws {
@@ -98,9 +99,9 @@ import Testing
     try app.endImport(record(nil))
     try app.beginImport(transfer: Self.transfer)
     try write("half", to: "\(app.containerPath)/Documents/half")
-    #expect(try app.settle())
-    #expect(try !app.holdsData)
-    #expect(app.importRecord?.failure == .interruptedImport)
+    expect(try app.settle())
+    expect(try !app.holdsData)
+    expect(app.importRecord?.failure, is: .interruptedImport)
   }
 
   @Test func `the result of another transfer does not count`() throws {
@@ -109,8 +110,8 @@ import Testing
     try ImportRecord(failure: nil, transfer: String(repeating: "f", count: 32), date: 1).write(to: app.statusPath)
     try app.beginImport(transfer: Self.transfer)
     try write("half", to: "\(app.containerPath)/Documents/half")
-    #expect(try app.settle())
-    #expect(try !app.holdsData)
+    expect(try app.settle())
+    expect(try !app.holdsData)
   }
 
   @Test(arguments: ["", "rubbish\u{FF}\n", " restoring\n"])
@@ -119,8 +120,8 @@ import Testing
     let app = try scratch.install().prepared()
     try write("half", to: "\(app.containerPath)/Documents/half")
     try write(text, to: "\(scratch.path)/home/imports/org.example.notes.mark")
-    #expect(try app.settle())
-    #expect(try !app.holdsData && !app.isUnsettled)
+    expect(try app.settle())
+    expect(try !app.holdsData && !app.isUnsettled)
   }
 
   @Test func `a container that was moved aside for an import that never began is restored`() throws {
@@ -128,10 +129,10 @@ import Testing
     try withData(scratch)
     let app = try scratch.home().app("org.example.notes")
     try app.setContainerAside()
-    #expect(try !app.holdsData && app.isUnsettled)
-    #expect(try !app.settle())
-    #expect(documents(app) == ["old"])
-    #expect(app.importRecord == nil)
+    expect(try !app.holdsData && app.isUnsettled)
+    expect(try !app.settle())
+    expect(documents(app), is: ["old"])
+    expect(app.importRecord == nil)
   }
 
   /// All courses of a migration, and the required state after each interruption.
@@ -168,16 +169,16 @@ import Testing
       }
       if isFirstDone { break }
     }
-    #expect(ends > 40, "\(ends)")
+    expect(ends > 40, "\(ends)")
   }
 
   private func check(_ app: InstalledApp, isNew: Bool, _ place: String) throws {
     let home = String(app.containerPath.dropLast("/containers/org.example.notes".count))
-    #expect(documents(app) == (isNew ? ["new-1", "new-2"] : ["old"]), "\(place)")
-    #expect(try !app.isUnsettled, "\(place)")
-    #expect(!exists("\(home)/trash/org.example.notes"), "\(place)")
-    #expect(exists("\(app.containerPath)/tmp"), "\(place)")
-    #expect(app.earlierData.map { tree("\($0)/Documents").keys.sorted() } == (isNew ? [["old"]] : []), "\(place)")
-    if isNew { #expect(app.importRecord?.failure == nil) }
+    expect(documents(app), is: (isNew ? ["new-1", "new-2"] : ["old"]), "\(place)")
+    expect(try !app.isUnsettled, "\(place)")
+    expect(!exists("\(home)/trash/org.example.notes"), "\(place)")
+    expect(exists("\(app.containerPath)/tmp"), "\(place)")
+    expect(app.earlierData.map { tree("\($0)/Documents").keys.sorted() }, is: (isNew ? [["old"]] : []), "\(place)")
+    if isNew { expect(app.importRecord?.failure == nil) }
   }
 }

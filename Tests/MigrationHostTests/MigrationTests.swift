@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import Glibc
 import MigrationArchive
@@ -17,24 +18,24 @@ import Testing
     let migration = try Migration(from: try old.source())
     var progress: [ImportProgress] = []
     try migration.arrive(at: try new.importer(news)) { progress.append($0) }
-    #expect(new.documents == old.documents)
-    #expect(content("\(new.groupPath)/shared") == "shared")
-    #expect(news.lines == ["importing version 2.7 of org.example.test"])
+    expect(new.documents, is: old.documents)
+    expect(content("\(new.groupPath)/shared"), is: "shared")
+    expect(news.lines, is: ["importing version 2.7 of org.example.test"])
     let record = try #require(new.app.importRecord)
-    #expect(record.failure == nil)
-    #expect(progress.first?.done == 0 && progress.last?.done == progress.last?.total)
-    #expect(try !new.app.isUnsettled)
-    #expect(old.isFree && new.isFree)
-    #expect(!exists("\(new.scratch.path)/home/scratch/org.example.test"))
+    expect(record.failure == nil)
+    expect(progress.first?.done == 0 && progress.last?.done == progress.last?.total)
+    expect(try !new.app.isUnsettled)
+    expect(old.isFree && new.isFree)
+    expect(!exists("\(new.scratch.path)/home/scratch/org.example.test"))
   }
 
   @Test func `many simultaneous appends arrive, and of two with one path one is refused`() throws {
     let (old, new) = (try AppDevice(["kept": "text"]), try AppDevice())
     let news = News()
     let migration = try Migration(from: try old.source(news), platform: "at once")
-    #expect(news.lines == ["refused 1"])
+    expect(news.lines, is: ["refused 1"])
     try migration.arrive(at: try new.importer())
-    #expect(new.documents.count == old.documents.count + 300, "the files, and the folder that they are in")
+    expect(new.documents.count, is: old.documents.count + 300, "the files, and the folder that they are in")
   }
 
   @Test(arguments: [
@@ -43,16 +44,16 @@ import Testing
   func `an exporter that fails ends the transfer, and its reason is reported`(platform: String, reason: String) throws {
     let old = try AppDevice(["kept": "text"])
     let error = archiveError { _ = try Migration(from: try old.source(), platform: platform) }
-    #expect(error?.code == .exportFailed && error?.description.contains(reason) == true, "\(error as Any)")
-    #expect(old.isFree)
+    expect(error?.code == .exportFailed && error?.description.contains(reason) == true, "\(error as Any)")
+    expect(old.isFree)
   }
 
   @Test(arguments: ["hang", "spin"])
   func `an exporter that appends nothing is ended`(platform: String) throws {
     let old = try AppDevice(["kept": "text"])
     let error = archiveError { _ = try Migration(from: try old.source(idleLimit: .seconds(1)), platform: platform) }
-    #expect(error?.description.contains("appended nothing for 1 second and") == true, "\(error as Any)")
-    #expect(old.isFree)
+    expect(error?.description.contains("appended nothing for 1 second and"), is: true, "\(error as Any)")
+    expect(old.isFree)
   }
 
   @Test func `a host that did not run for a while does not blame the exporter for it`() throws {
@@ -71,7 +72,7 @@ import Testing
       if leaves { sleep(6) }
     })
     let migration = try Migration(from: try old.source(idleLimit: .seconds(5)), outlet: outlet)
-    #expect(migration.result.finish.total.items == 4)
+    expect(migration.result.finish.total.items, is: 4)
   }
 
   @Test(arguments: [("swallow", true), ("return", true), ("for ever", false)])
@@ -84,41 +85,41 @@ import Testing
     }
     let error = archiveError { _ = try Migration(from: try old.source(news), platform: platform, outlet: outlet) }
     try stopper.value()
-    #expect(error?.code == .stopped)
-    #expect(news.notices.contains { $0.contains("was killed") } == isKilled, "\(news.notices)")
-    #expect(old.isFree)
+    expect(error?.code, is: .stopped)
+    expect(news.notices.contains { $0.contains("was killed") }, is: isKilled, "\(news.notices)")
+    expect(old.isFree)
   }
 
   @Test func `an importer that throws leaves an empty container, an unchanged group, and its message`() throws {
     let (old, new) = (try AppDevice(["kept": "text", "behaviour": "throw"]), try AppDevice())
     let migration = try Migration(from: try old.source())
     let error = archiveError { try migration.arrive(at: try new.importer()) }
-    #expect(error?.code == .importFailed)
-    #expect(new.documents.isEmpty)
-    #expect(content("\(new.groupPath)/half") == "half")
+    expect(error?.code, is: .importFailed)
+    expect(new.documents.isEmpty)
+    expect(content("\(new.groupPath)/half"), is: "half")
     let failure = try #require(new.app.importRecord?.failure)
-    #expect(failure.domain == "org.example.test" && failure.code == 7 && failure.text == "the author's own words")
-    #expect(failure.userInfo["NSDebugDescription"] == "the data has version 1.0")
-    #expect(error?.description.hasSuffix("words; the data has version 1.0 (org.example.test 7)") == true)
-    #expect(error?.hint?.hasPrefix("The received data is kept: ") == true, "\(error as Any)")
+    expect(failure.domain == "org.example.test" && failure.code == 7 && failure.text == "the author's own words")
+    expect(failure.userInfo["NSDebugDescription"], is: "the data has version 1.0")
+    expect(error?.description.hasSuffix("words; the data has version 1.0 (org.example.test 7)"), is: true)
+    expect(error?.hint?.hasPrefix("The received data is kept: "), is: true, "\(error as Any)")
     // The same transfer once more: the items that the importer had moved are sent again.
     try write("", to: "\(old.app.containerPath)/Documents/behaviour")
     try Migration(from: try old.source()).arrive(at: try new.importer())
-    #expect(new.documents == old.documents)
+    expect(new.documents, is: old.documents)
     let record = try #require(new.app.importRecord)
-    #expect(record.failure == nil)
+    expect(record.failure == nil)
   }
 
   @Test func `the next attempt detects all items that an importer has replaced`() throws {
     let names = ["fifo", "directory", "link", "changed", "closed", "tree/inner", "kept"]
     let texts = names.map { ($0, "text of \($0)") } + [("behaviour", "spoil")]
     let (old, new) = (try AppDevice(Dictionary(uniqueKeysWithValues: texts)), try AppDevice())
-    #expect(
-      archiveError { try Migration(from: try old.source()).arrive(at: try new.importer()) }?.code == .importFailed)
-    #expect(new.documents.isEmpty)
+    expect(
+      archiveError { try Migration(from: try old.source()).arrive(at: try new.importer()) }?.code, is: .importFailed)
+    expect(new.documents.isEmpty)
     try write("", to: "\(old.app.containerPath)/Documents/behaviour")
     try Migration(from: try old.source()).arrive(at: try new.importer())
-    #expect(new.documents == old.documents)
+    expect(new.documents, is: old.documents)
   }
 
   @Test(arguments: [("crash", "signal 11"), ("leave", "status 0")])
@@ -126,10 +127,10 @@ import Testing
     let (old, new) = (try AppDevice(["kept": "text", "behaviour": behaviour]), try AppDevice())
     let migration = try Migration(from: try old.source())
     let error = archiveError { try migration.arrive(at: try new.importer()) }
-    #expect(error?.code == .importFailed && error?.description.contains(reason) == true, "\(error as Any)")
-    #expect(new.documents.isEmpty)
-    #expect(new.app.importRecord?.failure?.domain == ReportedError.systemDomain)
-    #expect(try !new.app.isUnsettled)
+    expect(error?.code == .importFailed && error?.description.contains(reason) == true, "\(error as Any)")
+    expect(new.documents.isEmpty)
+    expect(new.app.importRecord?.failure?.domain, is: ReportedError.systemDomain)
+    expect(try !new.app.isUnsettled)
   }
 
   @Test(arguments: ["stay", "ignore"])
@@ -143,18 +144,18 @@ import Testing
     }
     let error = archiveError { try migration.arrive(at: importer) }
     try stopper.value()
-    #expect(error?.code == .cancelled)
-    #expect(new.documents == ["own": "data"])
-    #expect(new.app.importRecord?.failure == .cancelled)
+    expect(error?.code, is: .cancelled)
+    expect(new.documents, is: ["own": "data"])
+    expect(new.app.importRecord?.failure, is: .cancelled)
   }
 
   @Test func `a container with data is refused, and nothing is changed`() throws {
     let (old, new) = (try AppDevice(["kept": "text"]), try AppDevice(["own": "data"]))
     let migration = try Migration(from: try old.source())
     let error = archiveError { try migration.arrive(at: try new.importer()) }
-    #expect(error?.code == .appHasData && error?.hint?.contains("--replace") == true)
-    #expect(new.documents == ["own": "data"])
-    #expect(new.app.importRecord == nil)
+    expect(error?.code == .appHasData && error?.hint?.contains("--replace") == true)
+    expect(new.documents, is: ["own": "data"])
+    expect(new.app.importRecord == nil)
   }
 
   @Test func `an app that is being migrated is locked until its source is released`() throws {
@@ -178,9 +179,9 @@ import Testing
       let news = News()
       _ = try Migration(
         from: try old.source(news, attributeGuard: means), platform: "attributes", options: ["path": place])
-      #expect(news.lines.count == 3 && news.lines.allSatisfy { $0.hasSuffix(": refused") }, "\(news.lines)")
+      expect(news.lines.count == 3 && news.lines.allSatisfy { $0.hasSuffix(": refused") }, "\(news.lines)")
     }
-    #expect(mode(outside) == 0o644)
+    expect(mode(outside), is: 0o644)
   }
 
   @Test(.enabled(if: Confinement.strength.isSuperset(of: [.files, .calls]), "no Landlock or no filter of calls here"))
@@ -190,8 +191,8 @@ import Testing
     try write("secret", to: outside)
     let news = News()
     _ = try Migration(from: try old.source(news), platform: "escape", options: ["path": outside])
-    #expect(news.lines.filter { !$0.hasSuffix(": refused") } == ["signal its own process: done"])
-    #expect(news.lines.count == 14, "\(news.lines)")
+    expect(news.lines.filter { !$0.hasSuffix(": refused") }, is: ["signal its own process: done"])
+    expect(news.lines.count, is: 14, "\(news.lines)")
   }
 
   @Test func `an extension that is not confined has its user's access, and a notice says so`() throws {
@@ -201,15 +202,15 @@ import Testing
     let news = News()
     _ = try Migration(
       from: try old.source(news, isConfined: false), platform: "look", options: ["path": outside])
-    #expect(news.lines.allSatisfy { $0.lowercased().hasSuffix(": done") }, "\(news.lines)")
-    #expect(news.notices == ["the app's extension is not confined: it may do what you may"])
-    #expect(old.isFree && mode(outside) == 0o600)
+    expect(news.lines.allSatisfy { $0.lowercased().hasSuffix(": done") }, "\(news.lines)")
+    expect(news.notices, is: ["the app's extension is not confined: it may do what you may"])
+    expect(old.isFree && mode(outside) == 0o600)
   }
 
   @Test func `paths whose directories would fill the memory end the export`() throws {
     let old = try AppDevice(["kept": "text"])
     let error = archiveError { _ = try Migration(from: try old.source(), platform: "deep") }
-    #expect(error?.code == .exportFailed, "\(error as Any)")
+    expect(error?.code, is: .exportFailed, "\(error as Any)")
   }
 
   @Test func `a failed import says that the app's earlier data is back`() throws {
@@ -217,8 +218,8 @@ import Testing
     let error = archiveError {
       try Migration(from: try old.source()).arrive(at: try new.importer(replaces: true))
     }
-    #expect(error?.hint?.hasPrefix("The app's earlier data is back, and the received data is kept") == true)
-    #expect(new.documents == ["kept": "old"])
+    expect(error?.hint?.hasPrefix("The app's earlier data is back, and the received data is kept"), is: true)
+    expect(new.documents, is: ["kept": "old"])
   }
 
   @Test(arguments: ["link out", "link inside"])
@@ -228,12 +229,12 @@ import Testing
     let (old, new) = (try AppDevice(["kept": "text", "behaviour": behaviour]), try AppDevice())
     let error = archiveError { try Migration(from: try old.source()).arrive(at: try new.importer()) }
     guard behaviour == "link out" else {
-      #expect(error == nil && content("\(new.app.containerPath)/Documents/kept") == "text")
+      expect(error == nil && content("\(new.app.containerPath)/Documents/kept") == "text")
       return
     }
-    #expect(error?.code == .importFailed && error?.description.contains("replaced 'Documents'") == true)
-    #expect(new.app.importRecord?.failure?.code == 2)
-    #expect(new.documents.isEmpty)
+    expect(error?.code == .importFailed && error?.description.contains("replaced 'Documents'") == true)
+    expect(new.app.importRecord?.failure?.code, is: 2)
+    expect(new.documents.isEmpty)
   }
 
   @Test func `an unknown option, an unknown platform and an export without data are noted once on each side`() throws {
@@ -247,7 +248,7 @@ import Testing
       newNews.note($0)
     }
     let migration = try Migration(from: try old.source(oldNews), options: ["quality": "", "count": "1"])
-    #expect(migration.offer.items == 2, "the items with data")
+    expect(migration.offer.items, is: 2, "the items with data")
     _ = try importer.judge(
       migration.offer, held: Tally(), on: importer.terms(of: Migration.transfer, keys: Migration.keys))
     try migration.arrive(at: importer)
@@ -255,19 +256,19 @@ import Testing
       "the exporter of org.example.test does not know the option 'quality'; it knows 'count', 'names', 'path'",
       "the exporter of org.example.test has appended nothing, although the app has data",
     ]
-    #expect(oldNews.notices == both)
-    #expect(newNews.notices == ["the exporter gets the platform 'other', which is neither android nor linux"] + both)
-    #expect(content("\(new.app.containerPath)/Documents/arrived") == "yes", "the importer has run")
+    expect(oldNews.notices, is: both)
+    expect(newNews.notices, is: ["the exporter gets the platform 'other', which is neither android nor linux"] + both)
+    expect(content("\(new.app.containerPath)/Documents/arrived"), is: "yes", "the importer has run")
     // An app without data exports nothing.
     let empty = News()
     _ = try Migration(from: try AppDevice().source(empty), platform: "nothing")
-    #expect(empty.notices == [])
+    expect(empty.notices, is: [])
   }
 
   @Test func `the rule that a description breaks is the reason, and not the end of the extension`() throws {
     let old = try AppDevice(["version": String(repeating: "v", count: 5_000)])
     let error = archiveError { _ = try Migration(from: try old.source()) }
-    #expect(
-      error?.description.hasSuffix("(resourcesVersion) that is longer than 1,024 bytes") == true, "\(error as Any)")
+    expect(
+      error?.description.hasSuffix("(resourcesVersion) that is longer than 1,024 bytes"), is: true, "\(error as Any)")
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import Glibc
 import TestSupport
@@ -19,16 +20,16 @@ import Testing
   ) throws {
     let before = tree("\(scratch.path)/home")
     let error = try #require(throws: HostError.self, sourceLocation: sourceLocation) { try scratch.install(sample) }
-    #expect(error.code == .bundle, sourceLocation: sourceLocation)
-    #expect(
-      error.description == "the bundle is invalid: '\(file)': \(key): \(reason)", sourceLocation: sourceLocation)
-    #expect(error.fault?.key == key, sourceLocation: sourceLocation)
+    expect(error.code, is: .bundle, sourceLocation: sourceLocation)
+    expect(
+      error.description, is: "the bundle is invalid: '\(file)': \(key): \(reason)", sourceLocation: sourceLocation)
+    expect(error.fault?.key, is: key, sourceLocation: sourceLocation)
     if let remove {
-      #expect(
-        error.hint?.contains("'peer app remove \(remove)'") == true, "\(error.hint ?? "")",
+      expect(
+        error.hint?.contains("'peer app remove \(remove)'"), is: true, "\(error.hint ?? "")",
         sourceLocation: sourceLocation)
     }
-    #expect(tree("\(scratch.path)/home") == before, sourceLocation: sourceLocation)
+    expect(tree("\(scratch.path)/home"), is: before, sourceLocation: sourceLocation)
   }
 
   private static let parentKey = SampleBundle.parentKey
@@ -127,7 +128,7 @@ import Testing
       try refuse(third, Self.groupsKey, Self.owned, remove: "org.example.notes")
     }
     try scratch.home().remove("org.example.notes")
-    #expect(tree("\(scratch.path)/home/groups").isEmpty)
+    expect(tree("\(scratch.path)/home/groups").isEmpty)
     try scratch.install(third)
   }
 
@@ -154,9 +155,9 @@ import Testing
       _ = try AppHome(home: path).install(third)
     }
     let error = try #require(throws: HostError.self) { try home.install(try SampleBundle.clip().write(in: scratch)) }
-    #expect(error.description.contains("is listed by org.example.third already"), "\(error)")
-    #expect(try home.list().apps.map(\.identifier) == ["org.example.third"])
-    #expect(tree("\(scratch.path)/home/apps").keys.filter { !$0.contains("/") } == ["org.example.third"])
+    expect(error.description.contains("is listed by org.example.third already"), "\(error)")
+    expect(try home.list().apps.map(\.identifier), is: ["org.example.third"])
+    expect(tree("\(scratch.path)/home/apps").keys.filter { !$0.contains("/") }, is: ["org.example.third"])
   }
 
   @Test func `an outdated record blocks no app, and is removed`() throws {
@@ -164,7 +165,7 @@ import Testing
     // The state after a crash before the clip is published.
     try #require(rename("\(scratch.path)/home/apps/\(Self.clip)", "\(scratch.path)/gone") == 0)
     try scratch.install(SampleBundle("org.example.third"))
-    #expect(tree("\(scratch.path)/home/groups").isEmpty)
+    expect(tree("\(scratch.path)/home/groups").isEmpty)
   }
 
   @Test func `the owners of a group are recorded before the clip is installed`() throws {
@@ -174,11 +175,11 @@ import Testing
       let isDone = (try? scratch.home(failingAt: number).install(bundle)) != nil
       let isThere = try scratch.home().list().apps.count == 1
       for group in ["group.a", "group.b"] where isThere {
-        #expect(
-          content("\(scratch.path)/home/groups/.\(group).owner") == "org.example.notes \(Self.clip)\n", "\(number)")
+        expect(
+          content("\(scratch.path)/home/groups/.\(group).owner"), is: "org.example.notes \(Self.clip)\n", "\(number)")
       }
       let third = SampleBundle("org.example.third", groups: ["group.a"])
-      #expect((try? scratch.install(third)) == nil || !isThere, "\(number)")
+      expect((try? scratch.install(third)) == nil || !isThere, "\(number)")
       if isDone { break }
     }
   }
@@ -191,7 +192,7 @@ import Testing
       try write("x", to: "\(scratch.path)/home/groups/group.a/file")
       let isDone = (try? scratch.home(failingAt: number).remove("org.example.notes")) != nil
       _ = try? scratch.home().remove("org.example.notes")
-      #expect(tree("\(scratch.path)/home/groups").isEmpty, "\(number)")
+      expect(tree("\(scratch.path)/home/groups").isEmpty, "\(number)")
       try scratch.install(SampleBundle("org.example.third", groups: ["group.a", "group.b"]))
       if isDone { break }
     }
@@ -202,25 +203,25 @@ import Testing
     try scratch.install(SampleBundle("org.example.third", groups: []))
     unlink("\(scratch.path)/home/apps/org.example.third/bundle/Info.plist")
     try scratch.home().remove(Self.clip)
-    #expect(exists("\(scratch.path)/home/groups/group.notes"))
+    expect(exists("\(scratch.path)/home/groups/group.notes"))
     let error = try #require(throws: HostError.self) { try scratch.install(SampleBundle("org.example.other")) }
-    #expect(error.hint?.contains("'peer app remove org.example.third'") == true)
+    expect(error.hint?.contains("'peer app remove org.example.third'"), is: true)
     try scratch.home().remove("org.example.third")
     try scratch.install(SampleBundle("org.example.other"))
-    #expect(!exists("\(scratch.path)/home/groups/group.notes"))
+    expect(!exists("\(scratch.path)/home/groups/group.notes"))
   }
 
   @Test func `only a correctly written record is valid`() {
     let owner = GroupOwner(app: "a.b", clip: "a.b.c")
-    #expect(GroupOwner(owner.encoded) == owner)
+    expect(GroupOwner(owner.encoded), is: owner)
     for text in ["", "a.b a.b.c", "a.b\n", "a.b a.b.c d\n", "a/b a.b.c\n", "a.b  a.b.c\n", "a.b a.b.c\n\n"] {
-      #expect(GroupOwner(Array(text.utf8)) == nil, "\(text)")
+      expect(GroupOwner(Array(text.utf8)) == nil, "\(text)")
     }
-    #expect(GroupOwner.group(".group.notes.owner") == "group.notes")
+    expect(GroupOwner.group(".group.notes.owner"), is: "group.notes")
     for name in ["group.notes", ".owner", ".a.owner.new", "a.owner", "..owner"] {
-      #expect(GroupOwner.group(name) == nil)
+      expect(GroupOwner.group(name) == nil)
     }
     // The temporary file of one record is not the record of another group.
-    #expect(GroupOwner.group("\(GroupOwner.place(of: "a").dropFirst("groups/".count)).new") == nil)
+    expect(GroupOwner.group("\(GroupOwner.place(of: "a").dropFirst("groups/".count)).new") == nil)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationSystem
 import TestSupport
 import Testing
@@ -18,12 +19,12 @@ import Testing
   }
 
   @Test func `a last line without an end is shown when the output ends`() throws {
-    #expect(try lines(of: "one\n\nlast") == ["one", "", "last"])
-    #expect(try lines(of: "one\n") == ["one"])
+    expect(try lines(of: "one\n\nlast"), is: ["one", "", "last"])
+    expect(try lines(of: "one\n"), is: ["one"])
   }
 
   @Test func `a very long line is shown in pieces`() throws {
     let pieces = try lines(of: String(repeating: "x", count: 9_000) + "\nnext")
-    #expect(pieces.map(\.utf8.count) == [4096, 4096, 808, 4])
+    expect(pieces.map(\.utf8.count), is: [4096, 4096, 808, 4])
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import Glibc
 import MigrationArchive
@@ -26,12 +27,12 @@ import Testing
   func `an app whose extension cannot import is refused for an import`(program: String, reason: String) throws {
     let device = try AppDevice(program: program)
     let error = try #require(thrown { _ = try device.importer() } as? HostError)
-    #expect(error.code == .unfit)
-    #expect(error.description.hasPrefix(Self.file) && error.description.contains(reason), "\(error)")
-    #expect(error.hint?.contains("can import") == true)
-    #expect(device.isFree)
-    #expect(!exists(device.app.stagingPath), "no staging directory was created")
-    #expect(!exists("\(device.scratch.path)/home/scratch/org.example.test"))
+    expect(error.code, is: .unfit)
+    expect(error.description.hasPrefix(Self.file) && error.description.contains(reason), "\(error)")
+    expect(error.hint?.contains("can import"), is: true)
+    expect(device.isFree)
+    expect(!exists(device.app.stagingPath), "no staging directory was created")
+    expect(!exists("\(device.scratch.path)/home/scratch/org.example.test"))
   }
 
   @Test(
@@ -42,9 +43,9 @@ import Testing
   func `an app whose extension cannot export is refused for an export`(program: String, reason: String) throws {
     let device = try AppDevice(program: program)
     let error = try #require(thrown { _ = try device.source() } as? HostError)
-    #expect(error.code == .unfit)
-    #expect(error.description.hasPrefix(Self.file) && error.description.contains(reason), "\(error)")
-    #expect(device.isFree)
+    expect(error.code, is: .unfit)
+    expect(error.description.hasPrefix(Self.file) && error.description.contains(reason), "\(error)")
+    expect(device.isFree)
   }
 
   @Test func `an extension with one ability suffices for that ability`() throws {
@@ -52,7 +53,7 @@ import Testing
       try AppDevice(["kept": "text"], program: "OnlyExporting"), try AppDevice(program: "OnlyImporting")
     )
     try Migration(from: try old.source()).arrive(at: try new.importer())
-    #expect(content("\(new.app.containerPath)/Documents/arrived") == "yes")
+    expect(content("\(new.app.containerPath)/Documents/arrived"), is: "yes")
   }
 
   @Test func `a program whose loader is missing is reported as such`() throws {
@@ -60,7 +61,7 @@ import Testing
     let program = device.program
     try write("#!/no/such/loader\n", to: program, mode: 0o755)
     let error = try #require(thrown { _ = try device.importer() } as? HostError)
-    #expect(error.code == .unfit && error.description.contains("the loader that it names is not"), "\(error)")
+    expect(error.code == .unfit && error.description.contains("the loader that it names is not"), "\(error)")
   }
 
   @Test func `a program that the kernel cannot run is reported as such`() throws {
@@ -68,7 +69,7 @@ import Testing
     let program = device.program
     try write("no program at all", to: program, mode: 0o755)
     for error in [thrown { _ = try device.importer() }, thrown { _ = try device.source() }] {
-      #expect((error as? HostError)?.code == .unfit, "\(error as Any)")
+      expect((error as? HostError)?.code, is: .unfit, "\(error as Any)")
     }
   }
 
@@ -79,10 +80,10 @@ import Testing
     try write("a file", to: place)
     for thrown in [thrown { _ = try device.importer() }, thrown { _ = try device.source() }] {
       let error = try #require(thrown as? HostError)
-      #expect(error.code == .storage && error.description.contains("scratch"), "\(error)")
-      #expect(!error.description.contains("not fit"), "\(error)")
+      expect(error.code == .storage && error.description.contains("scratch"), "\(error)")
+      expect(!error.description.contains("not fit"), "\(error)")
     }
-    #expect(device.isFree)
+    expect(device.isFree)
   }
 
   @Test(
@@ -102,12 +103,12 @@ import Testing
     let site = try device.scratch.home().site(of: AppDevice.identifier) { _ in }
     let error = ExtensionLaunch(site: site, observe: { _ in }).failure(cause)
     let told = HostError.unfit(site, error, wanted: "import")
-    #expect(told.code == code && told.description.hasSuffix(cause.words), "\(told)")
-    #expect(told.description.hasPrefix(Self.file) == (code == .unfit))
+    expect(told.code == code && told.description.hasSuffix(cause.words), "\(told)")
+    expect(told.description.hasPrefix(Self.file), is: (code == .unfit))
     let full = ArchiveError(ofDevice: HostError(.storage, "it cannot be made", hint: "Make room.", cause: cause))
     let kept = HostError.unfit(site, full, wanted: "import")
-    #expect(kept.code == (code == .noSpace ? .noSpace : .storage) && kept.hint == "Make room.")
-    #expect(kept.description == "it cannot be made: \(cause.words)")
+    expect(kept.code == (code == .noSpace ? .noSpace : .storage) && kept.hint == "Make room.")
+    expect(kept.description, is: "it cannot be made: \(cause.words)")
   }
 
   @Test func `the time in which a start is stopped does not count, and the limit can be lifted`() throws {
@@ -122,7 +123,7 @@ import Testing
       sleep(5)
       kill(try #require(news.lines.compactMap { Int32($0) }.first), SIGCONT)
     }
-    #expect(try launch.probe(.probing, until: StopSignal()) == [.exports, .imports])
+    expect(try launch.probe(.probing, until: StopSignal()), is: [.exports, .imports])
     try waker.value()
   }
 
@@ -131,12 +132,12 @@ import Testing
     var limited = ExtensionLaunch(site: try silent.scratch.home().site(of: AppDevice.identifier) { _ in }) { _ in }
     limited.patience = 0
     let error = archiveError { _ = try limited.probe(.probing, until: StopSignal()) }
-    #expect(error?.description.contains("did not say within 0 seconds what it can do") == true, "\(error as Any)")
+    expect(error?.description.contains("did not say within 0 seconds what it can do"), is: true, "\(error as Any)")
     let device = try AppDevice()
     var launch = ExtensionLaunch(site: try device.scratch.home().site(of: AppDevice.identifier) { _ in }) { _ in }
     launch.patience = 0
     launch.idleLimit = .off
-    #expect(try launch.probe(.probing, until: StopSignal()) == [.exports, .imports])
+    expect(try launch.probe(.probing, until: StopSignal()), is: [.exports, .imports])
   }
 
   @Test func `a stop signal ends a start`() throws {
@@ -155,10 +156,10 @@ import Testing
           _ = try AppImporter(app: AppDevice.identifier, home: try device.scratch.home(), until: stop) { news.note($0) }
         }
       }
-      #expect((error as? HostError)?.code == .stopped, "\(error as Any)")
+      expect((error as? HostError)?.code, is: .stopped, "\(error as Any)")
     }
     try stopper.value()
-    #expect(device.isFree)
+    expect(device.isFree)
   }
 
   @Test(.enabled(if: Confinement.strength.contains(.files), "no Landlock here"))
@@ -167,8 +168,8 @@ import Testing
     let before = tree(device.app.containerPath)
     let news = News()
     _ = try device.importer(news, replaces: true)
-    #expect(news.lines == ["write inside: refused"])
-    #expect(tree(device.app.containerPath) == before)
+    expect(news.lines, is: ["write inside: refused"])
+    expect(tree(device.app.containerPath), is: before)
   }
 
   @Test func `a missing estimate has a limit of its own, and a notice at half of it`() throws {
@@ -176,9 +177,9 @@ import Testing
     let news = News()
     let source = try old.source(news, idleLimit: .seconds(600), descriptionLimit: 2)
     let error = archiveError { _ = try Migration(from: source) }
-    #expect(error?.code == .exportFailed)
-    #expect(error?.description.contains("did not say within 2 seconds how much it will export") == true)
-    #expect(news.notices.filter { $0.contains("has not said for 1 second") }.count == 1, "\(news.notices)")
+    expect(error?.code, is: .exportFailed)
+    expect(error?.description.contains("did not say within 2 seconds how much it will export"), is: true)
+    expect(news.notices.filter { $0.contains("has not said for 1 second") }.count, is: 1, "\(news.notices)")
   }
 
   @Test func `a notice about an exporter comes at half of the limit, once in each silence`() throws {
@@ -186,7 +187,7 @@ import Testing
     let news = News()
     _ = try Migration(from: try old.source(news, idleLimit: .seconds(4)), platform: "pause", options: ["count": "2.5"])
     let notices = news.notices.filter { $0.contains("has appended nothing for 2 seconds; it is ended after 4 seconds") }
-    #expect(notices.count == 2, "\(news.notices)")
+    expect(notices.count, is: 2, "\(news.notices)")
   }
 
   @Test func `without a limit an exporter may be silent`() throws {
@@ -194,8 +195,8 @@ import Testing
     let news = News()
     let migration = try Migration(
       from: try old.source(news, idleLimit: .off, descriptionLimit: 0.1), platform: "pause", options: ["count": "1.5"])
-    #expect(migration.result.finish.total.items == 3)
-    #expect(!news.notices.contains { $0.contains("appended nothing") || $0.contains("has not said") })
+    expect(migration.result.finish.total.items, is: 3)
+    expect(!news.notices.contains { $0.contains("appended nothing") || $0.contains("has not said") })
   }
 
   @Test func `the time in which an exporter is stopped does not count`() throws {
@@ -211,7 +212,7 @@ import Testing
     }
     let migration = try Migration(from: source, platform: "stop")
     try waker.value()
-    #expect(migration.result.finish.total.items == 2)
+    expect(migration.result.finish.total.items, is: 2)
   }
 
   @Test(
@@ -220,7 +221,7 @@ import Testing
       ("", false), ("1 (a)", false),
     ])
   func `the state of a process is read behind its name`(line: String, isStopped: Bool) {
-    #expect(ExtensionProcess.isStopped(Array(line.utf8)) == isStopped)
+    expect(ExtensionProcess.isStopped(Array(line.utf8)), is: isStopped)
   }
 
   @Test(arguments: [("", true), ("1.0", false)])
@@ -228,7 +229,7 @@ import Testing
     let old = try AppDevice(["kept": "text", "version": version])
     let news = News()
     _ = try Migration(from: try old.source(news))
-    #expect(news.notices.contains { $0.contains("names no version of its data") } == isTold, "\(news.notices)")
+    expect(news.notices.contains { $0.contains("names no version of its data") }, is: isTold, "\(news.notices)")
   }
 
   @Test(arguments: [(1_000_000, false), (2_000_000, true)])
@@ -236,7 +237,7 @@ import Testing
     let old = try AppDevice(["kept": "text"])
     let news = News()
     _ = try Migration(from: try old.source(news), platform: "scratch", options: ["count": "\(count)"])
-    #expect(news.notices.contains { $0.contains("has left 1 item in its temporary directory") } == isTold)
+    expect(news.notices.contains { $0.contains("has left 1 item in its temporary directory") }, is: isTold)
   }
 
   @Test(
@@ -249,10 +250,10 @@ import Testing
     let (old, new) = (try AppDevice(["kept": "text", "behaviour": "origin"]), try AppDevice())
     let migration = try Migration(from: try old.source(claim: claim))
     guard case .app(let identity) = migration.offer.contents else { throw NoApp() }
-    #expect(identity.platform == platform && identity.store == store)
+    expect(identity.platform == platform && identity.store == store)
     let news = News()
     try migration.arrive(at: try new.importer(news))
-    #expect(news.lines.last == "from \(platform), '\(store)'")
+    expect(news.lines.last, is: "from \(platform), '\(store)'")
   }
 
   @Test func `a bundle names the origin of its data, and the user may claim another`() throws {
@@ -262,7 +263,7 @@ import Testing
     ] as [(SourceClaim?, String, String)] {
       let summary = try old.source(claim: claim).prepare(until: StopSignal())
       guard case .app(let identity) = summary.contents else { throw NoApp() }
-      #expect(identity.platform == platform && identity.store == store)
+      expect(identity.platform == platform && identity.store == store)
     }
   }
 
@@ -283,7 +284,7 @@ import Testing
       let offer = Offer(
         contents: .app(identity), items: 1, bytes: 1, allocated: 1, flags: .estimated)
       let error = archiveError { _ = try importer.judge(offer, held: Tally(), on: terms) }
-      #expect((error == nil) == isTaken, "\(error as Any)")
+      expect((error == nil), is: isTaken, "\(error as Any)")
     }
   }
 
@@ -294,9 +295,9 @@ import Testing
     let launch = ExtensionLaunch(site: site) { _ in }
     let hint = { (error: ArchiveError?) in error.flatMap { HostError.unfit(site, $0, wanted: "export").hint } ?? "" }
     let probed = { archiveError { _ = try launch.probe(.probing, until: StopSignal()) } }
-    #expect(hint(probed()).contains("@main"))
+    expect(hint(probed()).contains("@main"))
     try write("#!/bin/sh\nexit 127\n", to: device.program, mode: 0o755)
-    #expect(hint(probed()).contains("--static-swift-stdlib"))
-    #expect(hint(launch.failure(SystemError(errno: ETXTBSY, operation: "start it"))).hasPrefix("Wait until the build"))
+    expect(hint(probed()).contains("--static-swift-stdlib"))
+    expect(hint(launch.failure(SystemError(errno: ETXTBSY, operation: "start it"))).hasPrefix("Wait until the build"))
   }
 }

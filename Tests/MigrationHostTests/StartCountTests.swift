@@ -1,3 +1,4 @@
+import Expectations
 import TestSupport
 import Testing
 
@@ -17,22 +18,22 @@ import Testing
 
   @Test func `only the third start causes a notice`() throws {
     let app = try scratch.install().prepared()
-    #expect(starts(app, 4) == [false, false, false, false], "there is no record")
+    expect(starts(app, 4), is: [false, false, false, false], "there is no record")
     try record(app)
-    #expect(starts(app, 5) == [false, false, true, false, false])
+    expect(starts(app, 5), is: [false, false, true, false, false])
   }
 
   @Test func `a new record, and a cleared one, restart the count`() throws {
     let app = try scratch.install().prepared()
     for (date, transfer) in [(1, "ab"), (2, "ab"), (2, "cd"), (2, nil)] as [(Int64, String?)] {
       try record(app, date: date, transfer: transfer)
-      #expect(starts(app, 3) == [false, false, true])
+      expect(starts(app, 3), is: [false, false, true])
     }
     try app.clearImportRecord()
-    #expect(!app.countStart())
-    #expect(!exists("\(scratch.path)/home/statuses/\(app.identifier).starts"))
+    expect(!app.countStart())
+    expect(!exists("\(scratch.path)/home/statuses/\(app.identifier).starts"))
     try record(app, date: 2, transfer: nil)
-    #expect(starts(app, 3) == [false, false, true])
+    expect(starts(app, 3), is: [false, false, true])
   }
 
   @Test(arguments: ["", "x", "ab 1", "ab 1 x", "ab 1 -7", "ab 1 99999999999999999999999", "\u{0}"])
@@ -40,21 +41,21 @@ import Testing
     let app = try scratch.install().prepared()
     try record(app)
     try write(text, to: "\(scratch.path)/home/statuses/\(app.identifier).starts")
-    #expect(starts(app, 3) == [false, false, true])
+    expect(starts(app, 3), is: [false, false, true])
   }
 
   @Test func `a failure to count does not prevent the start`() throws {
     let app = try scratch.install().prepared()
     try record(app)
     try write("", to: "\(scratch.path)/home/statuses/\(app.identifier).starts/inner")
-    #expect(starts(app, 4) == [false, false, false, false])
+    expect(starts(app, 4), is: [false, false, false, false])
   }
 
   @Test func `the count is removed with the app`() throws {
     let app = try scratch.install().prepared()
     try record(app)
-    #expect(!app.countStart())
+    expect(!app.countStart())
     try scratch.home().remove(app.identifier)
-    #expect(tree("\(scratch.path)/home/statuses").isEmpty)
+    expect(tree("\(scratch.path)/home/statuses").isEmpty)
   }
 }

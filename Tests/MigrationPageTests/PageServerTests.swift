@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationSystem
 import TestSupport
@@ -99,35 +100,35 @@ import Testing
     let served = try Served()
     let request = served.request("POST /exchange", served.origin, "X-Peer-Ticket: \(served.ticket)")
     let answer = try served.ask(request)
-    #expect(answer.hasSuffix("\r\n\r\n\(served.secret)"))
-    #expect(status(try served.ask(request)) == 403)
-    #expect(served.keeper.ends.withLock { $0 } == 1)
+    expect(answer.hasSuffix("\r\n\r\n\(served.secret)"))
+    expect(status(try served.ask(request)), is: 403)
+    expect(served.keeper.ends.withLock { $0 }, is: 1)
   }
 
   @Test func `without the secret there are no events, no effects and no tickets`() throws {
     let served = try Served()
-    #expect(status(try served.ask(served.request("GET /events"))) == 403)
+    expect(status(try served.ask(served.request("GET /events"))), is: 403)
     for call in Call.allCases.map({ "/\($0.rawValue)" }) + ["/ticket"] {
-      #expect(status(try served.ask(served.request("POST \(call)", served.origin))) == 403)
-      #expect(status(try served.ask(served.request("POST \(call)", served.key))) == 421)
-      #expect(status(try served.ask(served.request("GET \(call)", served.key))) == 404)
+      expect(status(try served.ask(served.request("POST \(call)", served.origin))), is: 403)
+      expect(status(try served.ask(served.request("POST \(call)", served.key))), is: 421)
+      expect(status(try served.ask(served.request("GET \(call)", served.key))), is: 404)
     }
-    #expect(served.keeper.calls.withLock { $0.isEmpty })
-    #expect(status(try served.ask(served.request("POST /stop", served.origin, served.key))) == 204)
-    #expect(served.keeper.calls.withLock { $0 } == [.stop])
+    expect(served.keeper.calls.withLock { $0.isEmpty })
+    expect(status(try served.ask(served.request("POST /stop", served.origin, served.key))), is: 204)
+    expect(served.keeper.calls.withLock { $0 }, is: [.stop])
   }
 
   @Test func `another user of the machine gets nothing`() throws {
     let served = try Served(owner: CurrentProcess.effectiveUserID + 1)
-    #expect(try served.ask(served.request("GET /")) == "")
+    expect(try served.ask(served.request("GET /")), is: "")
   }
 
   @Test func `each response forbids frames, other places and guesses`() throws {
     let answer = try Served().ask("nonsense\r\n\r\n")
     for field in ["Content-Security-Policy: default-src 'none'", "X-Frame-Options: DENY", "nosniff", "no-store"] {
-      #expect(answer.contains(field))
+      expect(answer.contains(field))
     }
-    #expect(!answer.contains("Access-Control"))
+    expect(!answer.contains("Access-Control"))
   }
 
   @Test func `a page that comes late reads all events`() throws {
@@ -137,7 +138,7 @@ import Testing
     served.keeper.events.show(progress: "{\"progress\":2}")
     served.keeper.events.add("{\"last\":1}")
     let answer = try served.ask(served.request("GET /events", served.key))
-    #expect(answer.hasSuffix("\r\n\r\n{\"first\":1}\n{\"last\":1}\n{\"progress\":2}\n"))
+    expect(answer.hasSuffix("\r\n\r\n{\"first\":1}\n{\"last\":1}\n{\"progress\":2}\n"))
   }
 
   @Test func `many connections that say nothing do not keep a page out`() throws {
@@ -146,7 +147,7 @@ import Testing
     for _ in 0..<300 {
       sockets.append(SharedDescriptor(try StreamSocket.connect(to: .loopback(port: served.port)).release()))
     }
-    #expect(status(try served.ask(served.request("GET /"))) == 200)
+    expect(status(try served.ask(served.request("GET /"))), is: 200)
     extendLifetime(sockets)
   }
 
@@ -159,7 +160,7 @@ import Testing
       return accepted.ownerOfOtherEnd
     }
     let first = try StreamSocket.connect(to: .loopback(port: listener.port))
-    #expect(try ownerOfAccepted() == CurrentProcess.effectiveUserID)
+    expect(try ownerOfAccepted(), is: CurrentProcess.effectiveUserID)
     // Another end with the port of one of the owner's.
     let other = Descriptor(owning: socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0))
     func call(
@@ -176,10 +177,10 @@ import Testing
     }
     try #require(call({ unsafe bind($0, $1, $2) }, 0x7F00_0002, first.localAddress().port) == 0)
     try #require(call({ unsafe connect($0, $1, $2) }, 0x7F00_0001, listener.port) == 0)
-    #expect(try ownerOfAccepted() == nil)
+    expect(try ownerOfAccepted() == nil)
     // One that is closed before it is accepted: the kernel calls it root's.
     _ = try StreamSocket.connect(to: .loopback(port: listener.port))
-    #expect(try ownerOfAccepted() == nil)
+    expect(try ownerOfAccepted() == nil)
     extendLifetime(first)
     extendLifetime(other)
   }

@@ -1,3 +1,4 @@
+import Expectations
 import Testing
 
 @testable import MigrationSystem
@@ -15,7 +16,7 @@ import Testing
     ("fe80::1%lo", "fe80::1%lo"), ("fe80::%lo/64", "fe80::%lo/64"), ("fe80::1%lo/64", "fe80::%lo/64"),
   ])
   func `a range is parsed and written`(text: String, shown: String) throws {
-    #expect(try AddressRange.parse(text).description == shown)
+    expect(try AddressRange.parse(text).description, is: shown)
   }
 
   @Test(arguments: [
@@ -30,8 +31,8 @@ import Testing
   ])
   func `a text that is not a range results in the reason`(text: String, clause: String) {
     let error = #expect(throws: AddressRange.ParseError.self) { try AddressRange.parse(text) }
-    #expect(error?.description.contains(clause) == true, "\(error?.description ?? "")")
-    #expect(error?.description.contains("\u{1B}") == false)
+    expect(error?.description.contains(clause), is: true, "\(error?.description ?? "")")
+    expect(error?.description.contains("\u{1B}"), is: false)
   }
 
   @Test(arguments: [
@@ -42,16 +43,16 @@ import Testing
     ("::ffff:192.0.2.0/120", "192.0.2.200", true), ("fe80::/10", "febf::1", true), ("fe80::1%lo", "fe80::1", false),
   ])
   func `a range contains the addresses that share its bits`(range: String, other: String, isInside: Bool) throws {
-    #expect(try AddressRange.parse(range).contains(try address(other)) == isInside)
+    expect(try AddressRange.parse(range).contains(try address(other)), is: isInside)
   }
 
   @Test func `a range on an interface contains only that interface's addresses`() throws {
     let bytes = try address("fe80::1").bytes
     let here = SocketAddress(family: .v6, bytes: bytes, scope: 1, port: 5)
     let there = SocketAddress(family: .v6, bytes: bytes, scope: 2, port: 5)
-    #expect(AddressRange(here).contains(here) && !AddressRange(here).contains(there))
+    expect(AddressRange(here).contains(here) && !AddressRange(here).contains(there))
     let anywhere = AddressRange(try address("fe80::1"))
-    #expect(anywhere.contains(here) && anywhere.contains(there))
+    expect(anywhere.contains(here) && anywhere.contains(there))
   }
 
   @Test(arguments: [
@@ -61,21 +62,21 @@ import Testing
   func `a near address counts separately, and a distant one with its network`(
     text: String, isOnLink: Bool, network: String
   ) throws {
-    #expect(try address(text).network(onLink: isOnLink).description == network)
+    expect(try address(text).network(onLink: isOnLink).description, is: network)
   }
 
   @Test func `a network does not depend on the port`() throws {
     let one = try address("192.0.2.7")
     var other = one
     other.port = 1
-    #expect(one.network(onLink: false) == other.network(onLink: false))
+    expect(one.network(onLink: false), is: other.network(onLink: false))
   }
 
   @Test func `an address on a link is recognised by the link's range`() throws {
     let links = [try AddressRange.parse("2001:db8::/64"), try AddressRange.parse("192.0.2.0/24")]
     for (text, isNear) in [("2001:db8::9", true), ("192.0.2.9", true), ("2001:db8:0:1::9", false)] {
-      #expect(links.contains(try address(text)) == isNear)
+      expect(links.contains(try address(text)), is: isNear)
     }
-    #expect(AddressRange.ofLocalLinks().allSatisfy { $0.bits > 0 })
+    expect(AddressRange.ofLocalLinks().allSatisfy { $0.bits > 0 })
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import TestSupport
 import Testing
@@ -35,10 +36,10 @@ import Testing
       try sending.send([1, 2, 3])
       let own = group.family == .v4 ? "192.0.2.1:5353" : "[fe80::1%one]:5353"
       for datagrams in [try received(sending), try received(other)] {
-        #expect(datagrams.map(\.bytes) == [[1, 2, 3]])
-        #expect(datagrams.first?.sender.description == own)
-        #expect(datagrams.first?.interface == sending.interface)
-        #expect(datagrams.first?.hopLimit == 255)
+        expect(datagrams.map(\.bytes), is: [[1, 2, 3]])
+        expect(datagrams.first?.sender.description, is: own)
+        expect(datagrams.first?.interface, is: sending.interface)
+        expect(datagrams.first?.hopLimit, is: 255)
       }
     }
   }
@@ -50,9 +51,9 @@ import Testing
       let one = try MulticastSocket(group: group, interface: if_nametoindex("one"))
       let two = try MulticastSocket(group: group, interface: if_nametoindex("two"))
       try one.send([7])
-      #expect(try received(two).map(\.interface) == [two.interface])
-      #expect(try received(one).map(\.interface) == [one.interface])
-      #expect(try waiting(one).isEmpty && waiting(two).isEmpty)
+      expect(try received(two).map(\.interface), is: [two.interface])
+      expect(try received(one).map(\.interface), is: [one.interface])
+      expect(try waiting(one).isEmpty && waiting(two).isEmpty)
     }
   }
 
@@ -63,8 +64,8 @@ import Testing
       let one = try MulticastSocket(group: group, interface: if_nametoindex("one"))
       let two = try MulticastSocket(group: group, interface: if_nametoindex("two"))
       try one.send([7])
-      #expect(try received(one).count == 1)
-      #expect(try waiting(two).isEmpty)
+      expect(try received(one).count, is: 1)
+      expect(try waiting(two).isEmpty)
     }
   }
 
@@ -84,8 +85,8 @@ import Testing
       try socket.send([9], to: own)
       var poller = try Poller()
       let ready = try poller.wait(for: .readable, on: other.raw, until: soon())
-      #expect(!ready.isEmpty)
-      #expect(try waiting(socket).isEmpty)
+      expect(!ready.isEmpty)
+      expect(try waiting(socket).isEmpty)
     }
   }
 
@@ -103,7 +104,7 @@ import Testing
       try perform("listen") { SocketAddress.any(.v4, port: 5353).withKernelForm { bind(other.raw, $0, $1) } }
       let socket = try MulticastSocket(group: group, interface: if_nametoindex("one"))
       try socket.send([1])
-      #expect(try received(socket).count == 1)
+      expect(try received(socket).count, is: 1)
     }
   }
 
@@ -116,8 +117,8 @@ import Testing
       let error = thrown { () throws(SystemError) in
         _ = try MulticastSocket(group: group, interface: if_nametoindex("one"))
       }
-      #expect(error?.isAddressInUse == true)
-      #expect(error?.description == "cannot listen on 224.0.0.251:5353: Address already in use")
+      expect(error?.isAddressInUse, is: true)
+      expect(error?.description, is: "cannot listen on 224.0.0.251:5353: Address already in use")
     }
   }
 
@@ -127,9 +128,9 @@ import Testing
       let socket = try MulticastSocket(group: try group("224.0.0.251"), interface: if_nametoindex("one"))
       for number in 0..<UInt8(40) { try socket.send(Array(repeating: number, count: number == 3 ? 101 : 100)) }
       let first = try received(socket)
-      #expect(first.compactMap(\.bytes.first) == Array(0..<3) + Array(4..<32))
-      #expect(try waiting(socket).compactMap(\.bytes.first) == Array(32..<40))
-      #expect(try waiting(socket).isEmpty)
+      expect(first.compactMap(\.bytes.first), is: Array(0..<3) + Array(4..<32))
+      expect(try waiting(socket).compactMap(\.bytes.first), is: Array(32..<40))
+      expect(try waiting(socket).isEmpty)
     }
   }
 
@@ -140,13 +141,13 @@ import Testing
         let socket = try MulticastSocket(group: try group(text), interface: if_nametoindex("one"))
         try ip("link set one down")
         let error = thrown { () throws(SystemError) in try socket.send([1]) }
-        #expect(error != nil)
+        expect(error != nil)
         try ip("link set one up")
       }
       let socket = try MulticastSocket(group: try group("224.0.0.251"), interface: if_nametoindex("one"))
       try ip("link del one")
-      #expect(thrown { () throws(SystemError) in try socket.send([1]) } != nil)
-      #expect(thrown { () throws(SystemError) in _ = try MulticastSocket(group: try groupV4(), interface: 999) } != nil)
+      expect(thrown { () throws(SystemError) in try socket.send([1]) } != nil)
+      expect(thrown { () throws(SystemError) in _ = try MulticastSocket(group: try groupV4(), interface: 999) } != nil)
     }
   }
 

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import TestSupport
 import Testing
@@ -11,24 +12,25 @@ import Testing
 
   @Test(.enabled(if: canHaveOwnNetwork)) func `interfaces are listed with their properties and addresses`() throws {
     try inOwnNetwork {
-      #expect(try NetworkInterface.all().map(\.name) == ["lo"])
-      #expect(try interface("lo")?.flags == .loopback)
+      expect(try NetworkInterface.all().map(\.name), is: ["lo"])
+      expect(try interface("lo")?.flags, is: .loopback)
       try joinTwoInterfaces()
       try ip("addr add 2001:db8::7/48 dev one nodad")
       try ip("addr add 192.0.2.77/32 peer 198.51.100.1/32 dev two")
       let one = try #require(try interface("one"))
-      #expect(one.index == if_nametoindex("one") && !one.isPort)
-      #expect(one.flags.isSuperset(of: [.up, .running, .multicast]))
-      #expect(one.flags.isDisjoint(with: [.loopback, .pointToPoint]))
-      #expect(
-        Set(one.addresses.map { "\($0.address.hostDescription)/\($0.prefix)" }) == [
+      expect(one.index == if_nametoindex("one") && !one.isPort)
+      expect(one.flags.isSuperset(of: [.up, .running, .multicast]))
+      expect(one.flags.isDisjoint(with: [.loopback, .pointToPoint]))
+      expect(
+        Set(one.addresses.map { "\($0.address.hostDescription)/\($0.prefix)" }),
+        is: [
           "192.0.2.1/24", "fe80::1%one/64", "2001:db8::7/48",
         ])
-      #expect(one.addresses.allSatisfy { $0.isReady && !$0.isDeprecated })
-      #expect(try interface("two")?.addresses.contains { $0.address.hostDescription == "192.0.2.77" } == true)
+      expect(one.addresses.allSatisfy { $0.isReady && !$0.isDeprecated })
+      expect(try interface("two")?.addresses.contains { $0.address.hostDescription == "192.0.2.77" }, is: true)
       let near = try #require(SocketAddress(numeric: "192.0.2.200", port: 5))
       let far = try #require(SocketAddress(numeric: "192.0.3.200", port: 5))
-      #expect(one.isOnLink(near) && !one.isOnLink(far))
+      expect(one.isOnLink(near) && !one.isOnLink(far))
       let changes = try InterfaceChanges()
       try ip("link set two down")
       // The kernel notices a little later that the cable is dead, and reports it.
@@ -55,7 +57,7 @@ import Testing
         _ = changes.take()
         states += try interface("one")?.addresses.filter { $0.address.isLinkLocal }.map(\.isReady) ?? []
       }
-      #expect(states.first == false)
+      expect(states.first, is: false)
     }
   }
 
@@ -64,8 +66,8 @@ import Testing
       try joinTwoInterfaces()
       try ip("link add net type bridge")
       try ip("link set two master net")
-      #expect(try interface("two")?.isPort == true)
-      #expect(try interface("net")?.isPort == false)
+      expect(try interface("two")?.isPort, is: true)
+      expect(try interface("net")?.isPort, is: false)
     }
   }
 
@@ -76,17 +78,17 @@ import Testing
       try joinTwoInterfaces()
       let after = changes.take()
       let later = try InterfaceChanges().take()
-      #expect([before, after, later].map(\.isAny) == [false, true, false])
+      expect([before, after, later].map(\.isAny), is: [false, true, false])
       let one = try #require(NetworkInterface.all().first { $0.name == "one" })
-      #expect(one.isMadeUp)
+      expect(one.isMadeUp)
       try ip("addr add 10.0.0.1/24 dev one")
-      #expect(changes.take() == InterfaceChanges.News(isAny: true))
+      expect(changes.take(), is: InterfaceChanges.News(isAny: true))
       // It is back before any message is read.
       try ip("link set one down")
       try ip("link set one up")
-      #expect(changes.take().interrupted.contains(one.index))
+      expect(changes.take().interrupted.contains(one.index))
       try ip("link del one")
-      #expect(changes.take().interrupted.contains(one.index))
+      expect(changes.take().interrupted.contains(one.index))
     }
   }
 
@@ -94,21 +96,21 @@ import Testing
     func news(_ kind: UInt16, flags: UInt32) -> LinkMessage? {
       LinkMessage(Self.record(kind, [0, 0, 1, 0] + Self.word(7) + Self.word(flags) + Self.word(0)))
     }
-    #expect(news(16, flags: 0x1043)?.isInterrupted == false && news(16, flags: 0x1043)?.index == 7)
-    #expect(news(16, flags: 0x1003)?.isInterrupted == true && news(17, flags: 0x1043)?.isInterrupted == true)
-    #expect(news(20, flags: 0) == nil && LinkMessage(Self.list.prefix(31)) == nil)
+    expect(news(16, flags: 0x1043)?.isInterrupted == false && news(16, flags: 0x1043)?.index == 7)
+    expect(news(16, flags: 0x1003)?.isInterrupted == true && news(17, flags: 0x1043)?.isInterrupted == true)
+    expect(news(20, flags: 0) == nil && LinkMessage(Self.list.prefix(31)) == nil)
   }
 
   @Test(.enabled(if: canHaveOwnNetwork)) func `the address is that of the default route's interface`() throws {
     try inOwnNetwork {
       try joinTwoInterfaces()
-      #expect(SocketAddress.ofDefaultRoute(.v4) == nil && SocketAddress.ofDefaultRoute(.v6) == nil)
+      expect(SocketAddress.ofDefaultRoute(.v4) == nil && SocketAddress.ofDefaultRoute(.v6) == nil)
       try ip("addr add 10.7.0.5/24 dev two")
       try ip("route add default via 10.7.0.1")
       try ip("addr add 2001:db8:7::5/64 dev one nodad")
       try ip("-6 route add default via fe80::2 dev one")
-      #expect(SocketAddress.ofDefaultRoute(.v4)?.description == "10.7.0.5:0")
-      #expect(SocketAddress.ofDefaultRoute(.v6)?.description == "[2001:db8:7::5]:0")
+      expect(SocketAddress.ofDefaultRoute(.v4)?.description, is: "10.7.0.5:0")
+      expect(SocketAddress.ofDefaultRoute(.v6)?.description, is: "[2001:db8:7::5]:0")
     }
   }
 
@@ -133,9 +135,10 @@ import Testing
   @Test func `the kernel's records are parsed, and no prefix or flipped bit does harm`() {
     var whole = RouteRecords()
     whole.add(Self.list)
-    #expect(whole.isAtEnd)
-    #expect(
-      whole.interfaces == [
+    expect(whole.isAtEnd)
+    expect(
+      whole.interfaces,
+      is: [
         NetworkInterface(
           index: 7, name: "eth0", flags: [.up, .running, .multicast, .init(rawValue: 2)],
           addresses: [
@@ -148,26 +151,26 @@ import Testing
     for count in Self.list.indices {
       var records = RouteRecords()
       records.add(Array(Self.list.prefix(count)))
-      #expect(!records.isAtEnd)
+      expect(!records.isAtEnd)
     }
     for bit in 0..<Self.list.count * 8 {
       var list = Self.list
       list[bit / 8] ^= 1 << UInt8(bit % 8)
       var records = RouteRecords()
       records.add(list)
-      #expect(records.interfaces.count < 3)
+      expect(records.interfaces.count < 3)
     }
   }
 
   @Test func `an error in the place of a list is reported`() {
     var records = RouteRecords()
     records.add(Self.record(2, Self.word(UInt32(bitPattern: -EPERM))))
-    #expect(records.isAtEnd && records.failure == EPERM)
+    expect(records.isAtEnd && records.failure == EPERM)
   }
 
   @Test func `an error whose number has no opposite is reported too`() {
     var records = RouteRecords()
     records.add(Self.record(2, Self.word(0x8000_0000)))
-    #expect(records.isAtEnd && records.failure == .min)
+    expect(records.isAtEnd && records.failure == .min)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import TestSupport
 import Testing
@@ -23,16 +24,16 @@ import Testing
     for ends in pipes { close(ends[1]) }
     do {
       let arrival = try receiving.receive()
-      guard case .packet(let packet) = consume arrival else { return #expect(Bool(false), "nothing came") }
-      #expect(packet.bytes == [7])
+      guard case .packet(let packet) = consume arrival else { return expect(Bool(false), "nothing came") }
+      expect(packet.bytes, is: [7])
       let isThere = packet.descriptor != nil
-      #expect(isThere)
+      expect(isThere)
     }
     // A pipe whose other end is closed has ended. A process that another test is starting has it
     // for a moment.
     for ends in pipes {
       var poll = pollfd(fd: ends[0], events: CShort(POLLIN), revents: 0)
-      #expect(Glibc.poll(&poll, 1, CInt(patience) * 1_000) == 1)
+      expect(Glibc.poll(&poll, 1, CInt(patience) * 1_000), is: 1)
       close(ends[0])
     }
   }
@@ -42,16 +43,16 @@ import Testing
     let receiving = pair.takeOne()
     do {
       let sending = pair.takeOther()
-      #expect(Glibc.send(sending.raw, nil, 0, 0) == 0)
-      #expect(try sending.send([7]))
+      expect(Glibc.send(sending.raw, nil, 0, 0), is: 0)
+      expect(try sending.send([7]))
       let error = #expect(throws: SystemError.self) { _ = try receiving.receive() }
-      #expect(error?.isMalformedPacket == true)
+      expect(error?.isMalformedPacket, is: true)
       let arrival = try receiving.receive()
-      guard case .packet(let packet) = consume arrival else { return #expect(Bool(false), "nothing came") }
-      #expect(packet.bytes == [7])
+      guard case .packet(let packet) = consume arrival else { return expect(Bool(false), "nothing came") }
+      expect(packet.bytes, is: [7])
     }
     let arrival = try receiving.receive()
-    guard case .end = consume arrival else { return #expect(Bool(false), "there is no end") }
+    guard case .end = consume arrival else { return expect(Bool(false), "there is no end") }
   }
 
   private func send(_ bytes: [UInt8], passing descriptors: [CInt], through socket: CInt) throws {

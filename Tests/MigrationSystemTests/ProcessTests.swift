@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import TestSupport
 import Testing
@@ -6,16 +7,16 @@ import Testing
 
 @Suite struct ProcessTests {
   @Test func `the process knows itself`() throws {
-    #expect(CurrentProcess.id == getpid())
-    #expect(CurrentProcess.effectiveUserID == geteuid())
-    #expect(try CurrentProcess.umask() <= 0o777)
-    #expect(try !CurrentProcess.hostName().isEmpty)
+    expect(CurrentProcess.id, is: getpid())
+    expect(CurrentProcess.effectiveUserID, is: geteuid())
+    expect(try CurrentProcess.umask() <= 0o777)
+    expect(try !CurrentProcess.hostName().isEmpty)
     let limit = try CurrentProcess.raiseDescriptorLimit()
-    #expect(limit >= 64)
-    #expect(try CurrentProcess.raiseDescriptorLimit() == limit)
-    #expect(Environment.get("PATH") != nil)
-    #expect(Environment.get("PEER_NEVER_SET") == nil)
-    #expect(Environment.bytes("PATH") == Environment.get("PATH").map { Array($0.utf8) })
+    expect(limit >= 64)
+    expect(try CurrentProcess.raiseDescriptorLimit(), is: limit)
+    expect(Environment.get("PATH") != nil)
+    expect(Environment.get("PEER_NEVER_SET") == nil)
+    expect(Environment.bytes("PATH"), is: Environment.get("PATH").map { Array($0.utf8) })
   }
 
   @Test func `a process exceeds a limit by its threads, or by all memory that is not a file's`() {
@@ -26,21 +27,21 @@ import Testing
         "Name:\tThreads: 9999\nRssAnon:\t\(anonymous) kB\nRssFile:\t99999999 kB\nRssShmem:\t \(shared) kB\n"
           + "VmSwap:\t  \(swapped) kB\nThreads:\t\(threads)\n")
     }
-    #expect(excess(threads: 4096, most) == nil)
-    #expect(excess(threads: 4097, 1) == .threads(4096))
+    expect(excess(threads: 4096, most) == nil)
+    expect(excess(threads: 4097, 1), is: .threads(4096))
     #if !PEER_SANITIZED
       for one in [excess(threads: 1, most + 1), excess(threads: 1, 0, shared: most, swapped: 1)] {
-        #expect(one == .memory(8 << 30))
+        expect(one, is: .memory(8 << 30))
       }
     #endif
   }
 
   @Test func `random bytes do not repeat`() throws {
-    #expect(try SystemRandom.bytes(0).isEmpty)
+    expect(try SystemRandom.bytes(0).isEmpty)
     let one = try SystemRandom.bytes(1 << 20)
-    #expect(one.count == 1 << 20)
-    #expect(Set(one).count == 256)
-    #expect(try SystemRandom.bytes(16) != SystemRandom.bytes(16))
+    expect(one.count, is: 1 << 20)
+    expect(Set(one).count, is: 256)
+    expect(try SystemRandom.bytes(16) != SystemRandom.bytes(16))
   }
 
   @Test func `a process becomes another program, with the given arguments, variables and descriptors`()
@@ -94,35 +95,35 @@ import Testing
 
   @Test func `a process cannot become a file that is not a program`() {
     let error = CurrentProcess.replace(with: Array("/proc/none".utf8), arguments: [], environment: [:])
-    #expect(error.errno == ENOENT)
-    #expect(error.description.hasPrefix("cannot start /proc/none"))
+    expect(error.errno, is: ENOENT)
+    expect(error.description.hasPrefix("cannot start /proc/none"))
   }
 
   @Test func `a file is not a terminal`() throws {
     let scratch = try Scratch()
     let file = try scratch.directory.createFile("file")
-    #expect(!Terminal.isTerminal(file.raw))
-    #expect(Terminal.width(file.raw) == nil)
+    expect(!Terminal.isTerminal(file.raw))
+    expect(Terminal.width(file.raw) == nil)
   }
 
   @Test func `lines are read one by one`() throws {
     let scratch = try Scratch()
     scratch.write("input", "first\n\nlast")
     let input = try scratch.directory.openChild("input")
-    #expect(try Terminal.readLine(from: input.raw) == .line(Array("first".utf8)))
-    #expect(try Terminal.readLine(from: input.raw) == .line([]))
-    #expect(try Terminal.readLine(from: input.raw) == .line(Array("last".utf8)))
-    #expect(try Terminal.readLine(from: input.raw) == .endOfInput)
+    expect(try Terminal.readLine(from: input.raw), is: .line(Array("first".utf8)))
+    expect(try Terminal.readLine(from: input.raw), is: .line([]))
+    expect(try Terminal.readLine(from: input.raw), is: .line(Array("last".utf8)))
+    expect(try Terminal.readLine(from: input.raw), is: .endOfInput)
   }
 
   @Test func `waiting for a line can be ended`() throws {
     var ends: [CInt] = [0, 0]
-    #expect(pipe(&ends) == 0)
+    expect(pipe(&ends), is: 0)
     let input = Descriptor(owning: ends[0])
     let writer = Descriptor(owning: ends[1])
     let wakeup = try Wakeup()
     wakeup.signal()
-    #expect(try Terminal.readLine(from: input.raw, unless: [wakeup.raw]) == .interrupted)
+    expect(try Terminal.readLine(from: input.raw, unless: [wakeup.raw]), is: .interrupted)
     try writer.close()
   }
 
@@ -134,7 +135,7 @@ import Testing
     let reader = try RunningThread("reader") { try Terminal.waitForEnter(from: raw) }
     // Input before the start of the reader is discarded, too.
     repeat { try terminal.user.append("now\n".utf8.span) } while !reader.hasEnded(by: .now() + .milliseconds(20))
-    #expect(try reader.value() == .line(Array("now".utf8)))
+    expect(try reader.value(), is: .line(Array("now".utf8)))
   }
 
   @Test(.enabled(if: hasTerminals, "no terminals can be created here"))
@@ -142,12 +143,12 @@ import Testing
     let terminal = try PseudoTerminal()
     let wakeup = try Wakeup()
     wakeup.signal()
-    #expect(try Terminal.waitForEnter(from: terminal.program.raw, unless: [wakeup.raw]) == .interrupted)
-    #expect(Terminal.isInForeground(terminal.program.raw))
+    expect(try Terminal.waitForEnter(from: terminal.program.raw, unless: [wakeup.raw]), is: .interrupted)
+    expect(Terminal.isInForeground(terminal.program.raw))
     let raw = terminal.program.raw
     let reader = try RunningThread("reader") { try Terminal.waitForEnter(from: raw) }
     repeat { try terminal.user.append([4].span) } while !reader.hasEnded(by: .now() + .milliseconds(20))
-    #expect(try reader.value() == .endOfInput)
+    expect(try reader.value(), is: .endOfInput)
   }
 }
 

@@ -1,3 +1,4 @@
+import Expectations
 import TestSupport
 import Testing
 
@@ -14,11 +15,11 @@ import Testing
     let (early, late, gone) = (try Wakeup(), try Wakeup(), try Wakeup())
     let waking = stop.waking(early)
     do { _ = stop.waking(gone) }
-    #expect(try !stop.isSet && !isSignalled(early))
+    expect(try !stop.isSet && !isSignalled(early))
     stop.set()
-    #expect(try stop.isSet && isSignalled(early) && !isSignalled(gone) && !isSignalled(late))
+    expect(try stop.isSet && isSignalled(early) && !isSignalled(gone) && !isSignalled(late))
     let after = stop.waking(late)
-    #expect(try isSignalled(late))
+    expect(try isSignalled(late))
     withExtendedLifetime((waking, after)) {}
   }
 
@@ -27,9 +28,9 @@ import Testing
     var waking = first.waking(wakeup)
     waking = second.waking(wakeup)
     first.set()
-    #expect(try !isSignalled(wakeup))
+    expect(try !isSignalled(wakeup))
     second.set()
-    #expect(try isSignalled(wakeup))
+    expect(try isSignalled(wakeup))
     withExtendedLifetime(waking) {}
   }
 }

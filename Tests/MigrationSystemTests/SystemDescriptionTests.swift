@@ -1,3 +1,4 @@
+import Expectations
 import Testing
 
 @testable import MigrationSystem
@@ -12,10 +13,10 @@ import Testing
       """
     let cases = [("21", "ext4"), ("210", "fuse.sshfs"), ("33", "btrfs"), ("34", nil), ("2", nil)]
     for (number, name) in cases {
-      #expect(
-        SystemDescription.mount(about: "pos:\t0\nflags:\t0100000\nmnt_id:\t\(number)\n", in: mounts)?.type == name)
+      expect(
+        SystemDescription.mount(about: "pos:\t0\nflags:\t0100000\nmnt_id:\t\(number)\n", in: mounts)?.type, is: name)
     }
-    #expect(SystemDescription.mount(about: "pos:\t0\n", in: mounts) == nil)
+    expect(SystemDescription.mount(about: "pos:\t0\n", in: mounts) == nil)
   }
 
   @Test func `a value may have quotation marks`() {
@@ -23,12 +24,12 @@ import Testing
     let found = ["NAME", "PRETTY_NAME", "ID", "EMPTY", "MARK", "NONE"].map {
       SystemDescription.value(of: $0, in: lines)
     }
-    #expect(found == ["Some System", "Some System 7", "some", "", "\"", nil])
+    expect(found, is: ["Some System", "Some System 7", "some", "", "\"", nil])
   }
 
   @Test func `a directory that is not made yet is on the file system of the one above it`() throws {
     let folder = try #require(SystemDescription.fileSystem(of: Array("/proc/self/fdinfo".utf8)))
-    #expect(folder == "proc")
-    #expect(SystemDescription.fileSystem(of: Array("/proc/none/below".utf8)) == "proc")
+    expect(folder, is: "proc")
+    expect(SystemDescription.fileSystem(of: Array("/proc/none/below".utf8)), is: "proc")
   }
 }

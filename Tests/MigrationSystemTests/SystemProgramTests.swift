@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import TestSupport
 import Testing
@@ -13,14 +14,14 @@ import Testing
 
   @Test func `a program of the system has an absolute path without links, and runs with its own environment`() throws {
     let shell = try #require(SystemProgram("sh"))
-    #expect(shell.path.starts(with: Array("/usr/bin/".utf8)) && shell.path != Array("/usr/bin/sh".utf8))
+    expect(shell.path.starts(with: Array("/usr/bin/".utf8)) && shell.path != Array("/usr/bin/sh".utf8))
     let scratch = try Scratch()
     scratch.write("input", "read\n")
     let output = try shell.run(
       ["-c", "read word && echo $word $HOME $PATH $PWD"], environment: ["HOME": "/there"],
       input: scratch.directory.openChild("input"), limit: 100, patience: .seconds(patience))
-    #expect(String(decoding: output, as: UTF8.self).hasPrefix("read /there /usr/bin:"))
-    #expect(String(decoding: output, as: UTF8.self).hasSuffix(" /\n"))
+    expect(String(decoding: output, as: UTF8.self).hasPrefix("read /there /usr/bin:"))
+    expect(String(decoding: output, as: UTF8.self).hasSuffix(" /\n"))
   }
 
   @Test func `a program that fails, writes too much or does not end is an error`() throws {
@@ -30,13 +31,13 @@ import Testing
         _ = try shell.run(["-c", script], environment: [:], limit: 10, patience: patience)
       }?.words
     }
-    #expect(words("exit 3") == "it has failed")
-    #expect(words("kill -9 $$") == "it has failed")
-    #expect(words("echo 0123456789") == "it is too long")
-    #expect(words("exec sleep 600", patience: .milliseconds(100)) == "it takes too long")
+    expect(words("exit 3"), is: "it has failed")
+    expect(words("kill -9 $$"), is: "it has failed")
+    expect(words("echo 0123456789"), is: "it is too long")
+    expect(words("exec sleep 600", patience: .milliseconds(100)), is: "it takes too long")
     // Its end of the pipe is closed, and it goes on.
-    #expect(words("exec >&-; exec sleep 600", patience: .milliseconds(100)) == "it has failed")
-    #expect(words("echo ok") == nil)
+    expect(words("exec >&-; exec sleep 600", patience: .milliseconds(100)), is: "it has failed")
+    expect(words("echo ok") == nil)
   }
 
   @Test func `a program in a folder that others may write to, or of another user, is none of the system's`() throws {
@@ -48,40 +49,40 @@ import Testing
     scratch.makeLink("links/sh", to: "/bin/sh")
     scratch.makeLink("links/tool", to: "../bin/tool")
     // Its own folder does not matter to a link to a program of the system.
-    #expect(SystemProgram("sh", in: [scratch.path("links")]) == SystemProgram("sh"))
+    expect(SystemProgram("sh", in: [scratch.path("links")]), is: SystemProgram("sh"))
     for folder in ["bin", "links"] {
       let found = SystemProgram("tool", in: [scratch.path(folder)])
       // A scratch folder of root is root's alone.
-      #expect((found == nil) != isRoot, "\(folder)")
+      expect((found == nil) != isRoot, "\(folder)")
       guard isRoot else { continue }
       for (path, mode) in [
         ("bin/tool", 0o775), ("bin/tool", 0o757), ("bin/tool", 0o644), ("bin", 0o775), ("bin", 0o1777),
       ] {
         chmod(scratch.path(path), mode_t(mode))
-        #expect(SystemProgram("tool", in: [scratch.path(folder)]) == nil, "\(path) \(mode)")
+        expect(SystemProgram("tool", in: [scratch.path(folder)]) == nil, "\(path) \(mode)")
         chmod(scratch.path(path), 0o755)
       }
       for path in ["bin/tool", "bin", ""] {
         chown(scratch.path(path), 65534, 0)
-        #expect(SystemProgram("tool", in: [scratch.path(folder)]) == nil, "\(path)")
+        expect(SystemProgram("tool", in: [scratch.path(folder)]) == nil, "\(path)")
         chown(scratch.path(path), 0, 0)
       }
       chmod(scratch.path, 0o777)
-      #expect(SystemProgram("tool", in: [scratch.path(folder)]) == nil)
+      expect(SystemProgram("tool", in: [scratch.path(folder)]) == nil)
       chmod(scratch.path, 0o700)
     }
-    #expect(SystemProgram("bin", in: [scratch.path]) == nil)
-    #expect(SystemProgram("missing") == nil)
+    expect(SystemProgram("bin", in: [scratch.path]) == nil)
+    expect(SystemProgram("missing") == nil)
   }
 
   @Test func `a folder above may let others add names`() {
-    #expect(SystemProgram.isRoots(status()) && SystemProgram.isRoots(status(mode: 0o700)))
-    #expect(
+    expect(SystemProgram.isRoots(status()) && SystemProgram.isRoots(status(mode: 0o700)))
+    expect(
       !SystemProgram.isRoots(status(owner: 1)) && !SystemProgram.isRoots(status(owner: 1, mode: 0o1755), isAbove: true))
     for mode in [0o775, 0o757] as [UInt32] {
-      #expect(!SystemProgram.isRoots(status(mode: mode)) && !SystemProgram.isRoots(status(mode: mode), isAbove: true))
-      #expect(!SystemProgram.isRoots(status(mode: mode | 0o1000)))
-      #expect(SystemProgram.isRoots(status(mode: mode | 0o1000), isAbove: true))
+      expect(!SystemProgram.isRoots(status(mode: mode)) && !SystemProgram.isRoots(status(mode: mode), isAbove: true))
+      expect(!SystemProgram.isRoots(status(mode: mode | 0o1000)))
+      expect(SystemProgram.isRoots(status(mode: mode | 0o1000), isAbove: true))
     }
   }
 }

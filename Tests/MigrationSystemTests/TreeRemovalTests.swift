@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import TestSupport
 import Testing
@@ -9,7 +10,7 @@ import Testing
     let scratch = try Scratch()
     let path = scratch.path
     try withoutPrivileges(owning: [path]) { try Self.buildAndRemove(in: path) }
-    #expect(try scratch.directory.names().isEmpty)
+    expect(try scratch.directory.names().isEmpty)
   }
 
   static func buildAndRemove(in path: String) throws(SystemError) {
@@ -44,8 +45,8 @@ import Testing
     try scratch.directory.removeTree("tree")
     try scratch.directory.makeSymbolicLink("root", target: outside.path)
     try scratch.directory.removeTree("root")
-    #expect(try scratch.directory.names().isEmpty)
-    #expect(try outside.directory.names().count == 1)
+    expect(try scratch.directory.names().isEmpty)
+    expect(try outside.directory.names().count, is: 1)
   }
 
   @Test func `a wide tree is removed, and so is a single file`() throws {
@@ -58,8 +59,8 @@ import Testing
     try scratch.directory.removeTree("tree")
     scratch.write("file", "")
     try scratch.directory.removeTree("file")
-    #expect(try scratch.directory.names().isEmpty)
-    #expect(failure { () throws(SystemError) in try scratch.directory.removeTree("none") } == ENOENT)
+    expect(try scratch.directory.names().isEmpty)
+    expect(failure { () throws(SystemError) in try scratch.directory.removeTree("none") }, is: ENOENT)
   }
 
   /// In a process of its own, whose descriptors are few.
@@ -69,9 +70,9 @@ import Testing
       try scratch.directory.makeDirectories(Array(repeating: "d", count: 200).joined(separator: "/"))
       let next = try scratch.directory.descriptor.duplicate().raw
       var limit = rlimit(rlim_cur: rlim_t(next) + 8, rlim_max: rlim_t(next) + 8)
-      #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+      expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit), is: 0)
       try scratch.directory.removeTree("d")
-      #expect(try scratch.directory.names().isEmpty)
+      expect(try scratch.directory.names().isEmpty)
     }
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import TestSupport
 import Testing
@@ -34,43 +35,43 @@ import Testing
   func `a folder that only its owner changes is trusted, however it is reached`(mode: mode_t) throws {
     try set("above", mode)
     scratch.makeLink("link", to: "above/./home/../home")
-    #expect(distrust("link/inner") == nil)
-    #expect(try Trust().find(scratch.at("link/inner")) == scratch.at("above/home/inner"))
-    #expect(distrust("link/missing/below")?.isMissing == true)
+    expect(distrust("link/inner") == nil)
+    expect(try Trust().find(scratch.at("link/inner")), is: scratch.at("above/home/inner"))
+    expect(distrust("link/missing/below")?.isMissing, is: true)
   }
 
   @Test func `a folder that all may change is not trusted, and above another one only with the sticky bit`() throws {
     try set("above", 0o777)
-    #expect(distrust("above") == Distrust(scratch.at("above"), .everyone))
-    #expect(distrust("above/home/missing") == Distrust(scratch.at("above"), .everyone, isAbove: true))
+    expect(distrust("above"), is: Distrust(scratch.at("above"), .everyone))
+    expect(distrust("above/home/missing"), is: Distrust(scratch.at("above"), .everyone, isAbove: true))
     try set("above", 0o1777)
-    #expect(distrust("above")?.reason == .everyone)
-    #expect(distrust("above/home") == nil)
+    expect(distrust("above")?.reason, is: .everyone)
+    expect(distrust("above/home") == nil)
   }
 
   @Test(.enabled(if: isRoot)) func `what another user owns is not trusted, nor what is below it`() throws {
     try set("above/home", 0o755, owner: Self.other)
-    #expect(distrust("above/home") == Distrust(scratch.at("above/home"), .owner))
-    #expect(distrust("above/home/inner") == Distrust(scratch.at("above/home"), .owner, isAbove: true))
-    #expect((try? Trust(Self.other).find(scratch.at("above/home/inner"))) != nil)
+    expect(distrust("above/home"), is: Distrust(scratch.at("above/home"), .owner))
+    expect(distrust("above/home/inner"), is: Distrust(scratch.at("above/home"), .owner, isAbove: true))
+    expect((try? Trust(Self.other).find(scratch.at("above/home/inner"))) != nil)
     // Another user's link in a folder in which all may make some.
     try set("above", 0o1777)
     scratch.makeLink("above/link", to: scratch.path("above"))
-    #expect(distrust("above/link/home")?.path == scratch.at("above/home"))
+    expect(distrust("above/link/home")?.path, is: scratch.at("above/home"))
     try #require(lchown(scratch.path("above/link"), Self.other, Self.other) == 0)
-    #expect(distrust("above/link/home") == Distrust(scratch.at("above/link"), .owner, isAbove: true))
+    expect(distrust("above/link/home"), is: Distrust(scratch.at("above/link"), .owner, isAbove: true))
   }
 
   @Test(.enabled(if: isRoot)) func `a group counts as the user if it has no other member`() throws {
     try set("above", 0o775, group: Self.other)
-    #expect(distrust("above") == Distrust(scratch.at("above"), .group))
-    #expect(distrust("above/home") == Distrust(scratch.at("above"), .group, isAbove: true))
+    expect(distrust("above"), is: Distrust(scratch.at("above"), .group))
+    expect(distrust("above/home"), is: Distrust(scratch.at("above"), .group, isAbove: true))
     try set("above", 0o775, group: 0)
     let isAlone = SystemAccounts.members(ofGroup: 0) == [0]
-    #expect((distrust("above/home") == nil) == isAlone)
+    expect((distrust("above/home") == nil), is: isAlone)
     // A group without listed members may have members on a server.
     try set("above", 0o775, group: 4_000_000_001)
-    #expect(distrust("above")?.reason == .group)
+    expect(distrust("above")?.reason, is: .group)
   }
 
   @Test(.enabled(if: isRoot)) func `an access list that lets others write is not trusted`() throws {
@@ -83,9 +84,9 @@ import Testing
     let name = Array("system.posix_acl_access".utf8)
     let isSet: Void? = try? Directory.open(scratch.path("above")).descriptor.setAttribute(name, [2, 0, 0, 0] + list)
     guard isSet != nil else { return }
-    #expect(distrust("above/home") == Distrust(scratch.at("above"), .list, isAbove: true))
+    expect(distrust("above/home"), is: Distrust(scratch.at("above"), .list, isAbove: true))
     try set("above", 0o755)
-    #expect(distrust("above/home") == nil)
+    expect(distrust("above/home") == nil)
   }
 
   @Test func `a folder whose group has given it more attributes than the kernel lists is not trusted`() throws {
@@ -96,18 +97,18 @@ import Testing
       guard (try? folder.descriptor.setAttribute(name, [])) != nil else { return }
     }
     #expect(throws: SystemError.self) { try folder.descriptor.attributeNames() }
-    #expect(distrust("above/home") == nil)
+    expect(distrust("above/home") == nil)
     try set("above", 0o775)
-    #expect(distrust("above/home") == Distrust(scratch.at("above"), .list, isAbove: true))
+    expect(distrust("above/home"), is: Distrust(scratch.at("above"), .list, isAbove: true))
   }
 
   @Test func `behind the last names no link is followed`() throws {
     scratch.makeLink("above/link", to: "home")
-    #expect(distrust("above/link", ["inner"]) == nil)
-    #expect(distrust("above", ["link", "inner"]) == Distrust(scratch.at("above/link"), .link))
-    #expect(distrust("above", ["missing"])?.isMissing == true)
+    expect(distrust("above/link", ["inner"]) == nil)
+    expect(distrust("above", ["link", "inner"]), is: Distrust(scratch.at("above/link"), .link))
+    expect(distrust("above", ["missing"])?.isMissing, is: true)
     scratch.makeLink("loop", to: "loop")
-    #expect(distrust("loop") == Distrust(scratch.at("loop"), .link))
+    expect(distrust("loop"), is: Distrust(scratch.at("loop"), .link))
   }
 
   private func bytes(_ name: String, _ limit: Int) throws(Distrust) -> [UInt8] {
@@ -118,7 +119,7 @@ import Testing
   private func reason(_ name: String, limit: Int = 100) -> Distrust.Reason? {
     do throws(Distrust) {
       let bytes = try bytes(name, limit)
-      #expect(bytes == Array("text".utf8))
+      expect(bytes, is: Array("text".utf8))
       return nil
     } catch {
       return error.reason
@@ -127,19 +128,19 @@ import Testing
 
   @Test func `only a regular file that no other user changes is read, at once`() throws {
     scratch.write("above/home/file", "text")
-    #expect(reason("file") == nil)
+    expect(reason("file") == nil)
     scratch.makeLink("above/home/link", to: "file")
-    #expect(reason("link") == .link)
+    expect(reason("link"), is: .link)
     try #require(mkfifo(scratch.path("above/home/pipe"), 0o600) == 0)
-    #expect(reason("pipe") == .otherKind)
-    #expect(reason("inner") == .otherKind)
+    expect(reason("pipe"), is: .otherKind)
+    expect(reason("inner"), is: .otherKind)
     if case .unreachable = reason("file", limit: 3) {} else { Issue.record("a long file is read") }
     try set("above/home/file", 0o666)
-    #expect(reason("file") == .everyone)
+    expect(reason("file"), is: .everyone)
     guard Self.isRoot else { return }
     try set("above/home/file", 0o664, group: Self.other)
-    #expect(reason("file") == .group)
+    expect(reason("file"), is: .group)
     try set("above/home/file", 0o644, owner: Self.other)
-    #expect(reason("file") == .owner)
+    expect(reason("file"), is: .owner)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import TestSupport
 import Testing
@@ -12,10 +13,10 @@ import Testing
       wakeup.signal()
     }
     var poller = try Poller()
-    #expect(try poller.wait(for: .readable, on: wakeup.raw, until: soon()) == .readable)
+    expect(try poller.wait(for: .readable, on: wakeup.raw, until: soon()), is: .readable)
     try thread.value()
     wakeup.clear()
-    #expect(try poller.wait(for: .readable, on: wakeup.raw, until: .now()) == [])
+    expect(try poller.wait(for: .readable, on: wakeup.raw, until: .now()), is: [])
   }
 
   @Test func `a deadline passes at its time and not before`() throws {
@@ -24,11 +25,11 @@ import Testing
     for _ in 0..<3 {
       let watch = try Stopwatch()
       let deadline = BootInstant.now() + .milliseconds(20)
-      #expect(try poller.wait(for: .readable, on: wakeup.raw, until: deadline) == [])
-      #expect(BootInstant.now() >= deadline)
+      expect(try poller.wait(for: .readable, on: wakeup.raw, until: deadline), is: [])
+      expect(BootInstant.now() >= deadline)
       // A second wait for the same time must not wait for another one.
-      #expect(try poller.wait(for: .readable, on: wakeup.raw, until: deadline) == [])
-      #expect(watch.seconds < 10)
+      expect(try poller.wait(for: .readable, on: wakeup.raw, until: deadline), is: [])
+      expect(watch.seconds < 10)
     }
   }
 
@@ -38,16 +39,16 @@ import Testing
     loud.signal()
     var poller = try Poller()
     var interests = [Poller.Interest(quiet.raw, .readable), Poller.Interest(loud.raw, .readable)]
-    #expect(try poller.wait(&interests, until: soon()))
-    #expect(interests.map(\.ready) == [[], .readable])
+    expect(try poller.wait(&interests, until: soon()))
+    expect(interests.map(\.ready), is: [[], .readable])
   }
 
   @Test func `instants can be added and stop at the end of the clock`() {
     let instant = BootInstant(nanoseconds: 5_000_000_000)
-    #expect(instant + .milliseconds(1) == BootInstant(nanoseconds: 5_001_000_000))
-    #expect((instant + .seconds(2)).seconds(since: instant) == 2)
-    #expect(instant + .seconds(Int64.max) == BootInstant(nanoseconds: .max))
-    #expect(BootInstant.now() <= BootInstant.now())
+    expect(instant + .milliseconds(1), is: BootInstant(nanoseconds: 5_001_000_000))
+    expect((instant + .seconds(2)).seconds(since: instant), is: 2)
+    expect(instant + .seconds(Int64.max), is: BootInstant(nanoseconds: .max))
+    expect(BootInstant.now() <= BootInstant.now())
   }
 
   @Test func `a condition passes a value from thread to thread`() throws {
@@ -66,7 +67,7 @@ import Testing
       }
     }
     try producer.value()
-    #expect(received == Array(0..<1_000))
+    expect(received, is: Array(0..<1_000))
   }
 
   @Test func `a broadcast wakes all threads`() throws {
@@ -82,15 +83,15 @@ import Testing
     }
     gate.withLock { $0.isOpen = true }
     gate.broadcast()
-    #expect(try threads.map { try $0.value() }.sorted() == [1, 2, 3, 4])
+    expect(try threads.map { try $0.value() }.sorted(), is: [1, 2, 3, 4])
   }
 
   @Test func `waiting for a condition ends at the deadline`() {
     let condition = Condition(false)
     let deadline = BootInstant.now() + .milliseconds(20)
     let result: Bool? = condition.wait(until: deadline) { $0 ? true : nil }
-    #expect(result == nil)
-    #expect(BootInstant.now() >= deadline)
+    expect(result == nil)
+    expect(BootInstant.now() >= deadline)
   }
 
   @Test func `a thread runs under its name and is joined once`() throws {
@@ -101,7 +102,7 @@ import Testing
     }
     thread.join()
     thread.join()
-    #expect(names.withLock { $0 } == ["a name that is \n"])
+    expect(names.withLock { $0 }, is: ["a name that is \n"])
   }
 
   @Test func `a signal is read and does not end the program`() throws {
@@ -114,6 +115,6 @@ import Testing
       _ = try poller.wait(for: .readable, on: signals.raw, until: soon())
       return [before, try signals.next()]
     }
-    #expect(try thread.value() == [nil, .terminate])
+    expect(try thread.value(), is: [nil, .terminate])
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationSystem
 import TestSupport
 import Testing
@@ -20,7 +21,7 @@ struct CleansingTests {
     try OwnMemory.count(ofComplementOf: Array(longComplement.dropFirst(16)))
   }
 
-  private func expectHeld() throws { #expect(try OwnMemory.count(ofComplementOf: complement) > 0) }
+  private func expectHeld() throws { expect(try OwnMemory.count(ofComplementOf: complement) > 0) }
 
   /// A later allocation may take the memory of some of them.
   private func manyCopies() -> [[UInt8]] { (0..<1000).map { _ in secret() } }
@@ -29,20 +30,20 @@ struct CleansingTests {
     var copies = manyCopies()
     try expectHeld()
     for index in copies.indices { cleanse(&copies[index]) }
-    #expect(copies.allSatisfy { $0.isEmpty })
-    #expect(try OwnMemory.count(ofComplementOf: complement) == 0)
+    expect(copies.allSatisfy { $0.isEmpty })
+    expect(try OwnMemory.count(ofComplementOf: complement), is: 0)
   }
 
   @Test func `arrays that are only forgotten stay`() throws {
     var copies = manyCopies()
     copies = []
-    #expect(try OwnMemory.count(ofComplementOf: complement) > 0)
-    #expect(copies.isEmpty)
+    expect(try OwnMemory.count(ofComplementOf: complement) > 0)
+    expect(copies.isEmpty)
   }
 
   @Test func `secret bytes leave nothing, and neither do their parts`() throws {
     try use()
-    #expect(try countOfLong() == 0)
+    expect(try countOfLong(), is: 0)
   }
 
   private func use() throws {
@@ -50,14 +51,14 @@ struct CleansingTests {
     defer { cleanse(&bytes) }
     let kept = SecretBytes(bytes.span.bytes)
     let part = kept.part(0..<256)
-    #expect(try countOfLong() > 2)
+    expect(try countOfLong() > 2)
     let sizes = [kept.count, part.count]
-    #expect(sizes == [256, 256])
+    expect(sizes, is: [256, 256])
   }
 
   @Test func `the secret of a code is gone with its last user`() throws {
     try share()
-    #expect(try OwnMemory.count(ofComplementOf: complement) == 0)
+    expect(try OwnMemory.count(ofComplementOf: complement), is: 0)
   }
 
   private func share() throws {
@@ -67,7 +68,7 @@ struct CleansingTests {
     let other = one
     one = nil
     try expectHeld()
-    #expect(other != nil)
+    expect(other != nil)
   }
 }
 

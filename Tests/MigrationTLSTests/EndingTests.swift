@@ -1,3 +1,4 @@
+import Expectations
 import TestSupport
 import Testing
 
@@ -11,10 +12,10 @@ import Testing
     link.carryToServer()
     link.server.transportEnded()
     let read = try link.server.readAll()
-    #expect(read.bytes == [1, 2, 3])
-    #expect(read.closed)
+    expect(read.bytes, is: [1, 2, 3])
+    expect(read.closed)
     let again = try link.server.readAll()
-    #expect(again.closed)
+    expect(again.closed)
   }
 
   @Test func `an end without a close is truncation, reported after all received data`() throws {
@@ -24,10 +25,10 @@ import Testing
     link.server.transportEnded()
     var buffer = [UInt8](repeating: 0, count: 100)
     let step = try link.server.read(into: &buffer, 0..<buffer.count)
-    #expect(step == .bytes(3))
+    expect(step, is: .bytes(3))
     for _ in 0..<2 {
       let error = #expect(throws: TLSError.self) { _ = try link.server.readAll() }
-      #expect(error?.code == .truncated)
+      expect(error?.code, is: .truncated)
     }
   }
 
@@ -41,7 +42,7 @@ import Testing
       link.server.put(Array(link.client.takeOutput().prefix(kept)))
       link.server.transportEnded()
       let error = #expect(throws: TLSError.self) { _ = try link.server.readAll() }
-      #expect(error?.code == .truncated)
+      expect(error?.code, is: .truncated)
     }
   }
 
@@ -51,15 +52,15 @@ import Testing
     try link.client.close()
     link.carryToServer()
     let closed = try link.server.readAll().closed
-    #expect(closed)
+    expect(closed)
     let message = pattern(100_000, seed: 4)
     let written = try link.server.writeAll(message)
-    #expect(written)
+    expect(written)
     try link.server.close()
     link.carryToClient()
     let read = try link.client.readAll()
-    #expect(read.bytes == message)
-    #expect(read.closed)
+    expect(read.bytes, is: message)
+    expect(read.closed)
   }
 
   @Test func `a close with data unread is no error`() throws {
@@ -68,13 +69,13 @@ import Testing
     link.carryToClient()
     try link.client.close()
     let read = try link.client.readAll()
-    #expect(read.bytes == [1, 2, 3])
+    expect(read.bytes, is: [1, 2, 3])
   }
 
   @Test func `a close before the handshake sends nothing`() throws {
     var link = try Link()
     try link.client.close()
     let pending = link.client.pendingOutput
-    #expect(pending == 0)
+    expect(pending, is: 0)
   }
 }

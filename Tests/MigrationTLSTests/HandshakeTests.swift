@@ -1,4 +1,5 @@
 import COpenSSL
+import Expectations
 import Testing
 
 @testable import MigrationTLS
@@ -13,32 +14,32 @@ import Testing
       try TLSSession(TLSContext(role: .server, identity: server)))
     try link.shakeHands(batch: batch)
     let seen = (link.client.peerFingerprint, link.server.peerFingerprint)
-    #expect(seen.0 == server.fingerprint)
-    #expect(seen.1 == client.fingerprint)
+    expect(seen.0, is: server.fingerprint)
+    expect(seen.1, is: client.fingerprint)
   }
 
   @Test func `neither end knows a fingerprint before the handshake`() throws {
     let link = try Link()
     let seen = (link.client.peerFingerprint, link.server.peerFingerprint, link.client.negotiatedCipher)
-    #expect(seen == (nil, nil, ""))
+    expect(seen == (nil, nil, ""))
   }
 
   @Test func `both ends agree on the cipher that is fast on this processor`() throws {
     let link = try Link.established()
     let ciphers = [link.client.negotiatedCipher, link.server.negotiatedCipher]
     let expected = peer_cpu_has_aes_gcm() != 0 ? "TLS_AES_128_GCM_SHA256" : "TLS_CHACHA20_POLY1305_SHA256"
-    #expect(ciphers == [expected, expected])
+    expect(ciphers, is: [expected, expected])
   }
 
   @Test func `both ends agree on the channel binding, and another session has another`() throws {
     let link = try Link.established()
     let client = try link.client.channelBinding()
     let server = try link.server.channelBinding()
-    #expect(client.count == 32)
-    #expect(client == server)
+    expect(client.count, is: 32)
+    expect(client, is: server)
     let other = try Link.established()
     let otherClient = try other.client.channelBinding()
-    #expect(client != otherClient)
+    expect(client != otherClient)
   }
 
   @Test func `a man in the middle has two different channel bindings`() throws {
@@ -53,10 +54,10 @@ import Testing
     try left.shakeHands()
     try right.shakeHands()
     let bindings = (try left.client.channelBinding(), try right.server.channelBinding())
-    #expect(bindings.0 != bindings.1)
+    expect(bindings.0 != bindings.1)
     let seen = (left.client.peerFingerprint, right.server.peerFingerprint)
-    #expect(seen.0 == middle.fingerprint)
-    #expect(seen.1 == middle.fingerprint)
+    expect(seen.0, is: middle.fingerprint)
+    expect(seen.1, is: middle.fingerprint)
   }
 
   @Test func `the server sends nothing of its own after the handshake`() throws {
@@ -68,24 +69,24 @@ import Testing
     let client = try link.client.handshake()
     link.carryToServer()
     let server = try link.server.handshake()
-    #expect(client == .finished)
-    #expect(server == .finished)
+    expect(client, is: .finished)
+    expect(server, is: .finished)
     let pending = link.server.pendingOutput
-    #expect(pending == 0)
+    expect(pending, is: 0)
     let written = try link.server.writeAll([1, 2, 3])
-    #expect(written)
+    expect(written)
     // One record: its header, the data, its type and its tag.
     let record = link.server.pendingOutput
-    #expect(record == 5 + 3 + 1 + 16)
+    expect(record, is: 5 + 3 + 1 + 16)
   }
 
   @Test func `every later call throws the first error again`() throws {
     var link = try Link()
     link.server.put(Array("GET / HTTP/1.1\r\n\r\n".utf8))
     let errors = (0..<2).map { _ in #expect(throws: TLSError.self) { _ = try link.server.handshake() } }
-    #expect(errors[0] == errors[1])
-    #expect(errors[0]?.code == .handshakeRefused)
-    #expect(openSSLErrorIsPending == false)
+    expect(errors[0], is: errors[1])
+    expect(errors[0]?.code, is: .handshakeRefused)
+    expect(openSSLErrorIsPending, is: false)
     #expect(throws: TLSError.self) { _ = try link.server.readAll() }
   }
 
@@ -96,6 +97,6 @@ import Testing
     link.server.put(Array(hello.dropLast()))
     link.server.transportEnded()
     let error = #expect(throws: TLSError.self) { _ = try link.server.handshake() }
-    #expect(error?.code == .truncated)
+    expect(error?.code, is: .truncated)
   }
 }

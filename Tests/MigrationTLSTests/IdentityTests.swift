@@ -1,4 +1,5 @@
 import COpenSSL
+import Expectations
 import MigrationWire
 import Testing
 
@@ -9,12 +10,12 @@ import Testing
     let identity = try Identity.generate()
     let encoded = try identity.encoded()
     let restored = try Identity(encoded: encoded)
-    #expect(restored.fingerprint == identity.fingerprint)
-    #expect(try restored.encoded() == encoded)
+    expect(restored.fingerprint, is: identity.fingerprint)
+    expect(try restored.encoded(), is: encoded)
   }
 
   @Test func `every identity has its own fingerprint`() throws {
-    #expect(try Identity.generate().fingerprint != Identity.generate().fingerprint)
+    expect(try Identity.generate().fingerprint != Identity.generate().fingerprint)
   }
 
   @Test func `every truncation is refused`() throws {
@@ -63,13 +64,13 @@ import Testing
     let encoded = try Identity.generate().encoded()
     let certificate = certificate(of: encoded)
     defer { X509_free(certificate) }
-    #expect(X509_NAME_entry_count(X509_get_subject_name(certificate)) == 0)
-    #expect(X509_NAME_entry_count(X509_get_issuer_name(certificate)) == 0)
-    #expect(date(X509_get0_notBefore(certificate)) == DateParts(year: 100, month: 0, day: 1, second: 0))
-    #expect(date(X509_get0_notAfter(certificate)) == DateParts(year: 8099, month: 11, day: 31, second: 59))
-    #expect(X509_get_signature_nid(certificate) == NID_ecdsa_with_SHA256)
-    #expect(X509_verify(certificate, X509_get0_pubkey(certificate)) == 1)
-    #expect(X509_get_ext_count(certificate) == 0)
+    expect(X509_NAME_entry_count(X509_get_subject_name(certificate)), is: 0)
+    expect(X509_NAME_entry_count(X509_get_issuer_name(certificate)), is: 0)
+    expect(date(X509_get0_notBefore(certificate)), is: DateParts(year: 100, month: 0, day: 1, second: 0))
+    expect(date(X509_get0_notAfter(certificate)), is: DateParts(year: 8099, month: 11, day: 31, second: 59))
+    expect(X509_get_signature_nid(certificate), is: NID_ecdsa_with_SHA256)
+    expect(X509_verify(certificate, X509_get0_pubkey(certificate)), is: 1)
+    expect(X509_get_ext_count(certificate), is: 0)
   }
 
   @Test func `serial numbers are random`() throws {
@@ -78,15 +79,15 @@ import Testing
       defer { X509_free(certificate) }
       return derBytes { i2d_ASN1_INTEGER(X509_get_serialNumber(certificate), $0) }
     }
-    #expect(Set(serials).count == 20)
-    #expect(serials.allSatisfy { $0?.count == 18 })
+    expect(Set(serials).count, is: 20)
+    expect(serials.allSatisfy { $0?.count == 18 })
   }
 
   @Test func `a fingerprint has 32 bytes and 64 digits`() throws {
-    #expect(KeyFingerprint(bytes: [UInt8](repeating: 0, count: 31)) == nil)
-    #expect(KeyFingerprint(bytes: [UInt8](repeating: 0, count: 33)) == nil)
+    expect(KeyFingerprint(bytes: [UInt8](repeating: 0, count: 31)) == nil)
+    expect(KeyFingerprint(bytes: [UInt8](repeating: 0, count: 33)) == nil)
     let fingerprint = try #require(KeyFingerprint(bytes: [0x0a, 0xb0] + [UInt8](repeating: 0xff, count: 30)))
-    #expect(fingerprint.description == "0ab0" + String(repeating: "f", count: 60))
+    expect(fingerprint.description, is: "0ab0" + String(repeating: "f", count: 60))
   }
 
   private struct DateParts: Equatable {

@@ -1,4 +1,5 @@
 import COpenSSL
+import Expectations
 import MigrationWire
 import Testing
 
@@ -12,25 +13,25 @@ import Testing
   @Test func `a client without a certificate is refused`() throws {
     var link = Link(try TLSSession(TLSContext(role: .client, showing: nil)), try honest(.server))
     let errors = link.handshakeErrors()
-    #expect(errors.server?.code == .certificateUnacceptable)
-    #expect(errors.client?.code == .handshakeRefused)
+    expect(errors.server?.code, is: .certificateUnacceptable)
+    expect(errors.client?.code, is: .handshakeRefused)
     let admitted = link.server.peerFingerprint
-    #expect(admitted == nil)
+    expect(admitted == nil)
   }
 
   @Test func `a client that speaks only TLS 1.2 is refused`() throws {
     let old = peerContext(.client, key: peer_EVP_EC_gen("P-256"), maximum: TLS1_2_VERSION)
     var link = Link(try TLSSession(old), try honest(.server))
     let errors = link.handshakeErrors()
-    #expect(errors.server?.code == .handshakeRefused)
-    #expect(errors.client?.code == .handshakeRefused)
+    expect(errors.server?.code, is: .handshakeRefused)
+    expect(errors.client?.code, is: .handshakeRefused)
   }
 
   @Test func `a server that speaks only TLS 1.2 is refused`() throws {
     let old = peerContext(.server, key: peer_EVP_EC_gen("P-256"), maximum: TLS1_2_VERSION)
     var link = Link(try honest(.client), try TLSSession(old))
     let errors = link.handshakeErrors()
-    #expect(errors.client?.code == .handshakeRefused)
+    expect(errors.client?.code, is: .handshakeRefused)
   }
 
   @Test(arguments: [TLSContext.Role.client, .server], ["RSA", "P-384"])
@@ -42,11 +43,11 @@ import Testing
     case .client:
       var link = Link(stranger, try honest(.server))
       errors = link.handshakeErrors()
-      #expect(errors.server?.code == .certificateUnacceptable)
+      expect(errors.server?.code, is: .certificateUnacceptable)
     case .server:
       var link = Link(try honest(.client), stranger)
       errors = link.handshakeErrors()
-      #expect(errors.client?.code == .handshakeRefused)
+      expect(errors.client?.code, is: .handshakeRefused)
     }
   }
 
@@ -57,7 +58,7 @@ import Testing
     let certificate = peerCertificate(key)
     defer { X509_free(certificate) }
     let error = #expect(throws: TLSError.self) { try KeyFingerprint(ofCertificate: certificate) }
-    #expect(error?.code == .certificateUnacceptable)
+    expect(error?.code, is: .certificateUnacceptable)
   }
 
   @Test func `a key in its compressed encoding has no fingerprint`() throws {
@@ -66,20 +67,20 @@ import Testing
     let plain = peerCertificate(key)
     defer { X509_free(plain) }
     #expect(throws: Never.self) { try KeyFingerprint(ofCertificate: plain) }
-    #expect(EVP_PKEY_set_utf8_string_param(key, "point-format", "compressed") == 1)
+    expect(EVP_PKEY_set_utf8_string_param(key, "point-format", "compressed"), is: 1)
     let compressed = peerCertificate(key)
     defer { X509_free(compressed) }
     let error = #expect(throws: TLSError.self) { try KeyFingerprint(ofCertificate: compressed) }
-    #expect(error?.code == .certificateUnacceptable)
+    expect(error?.code, is: .certificateUnacceptable)
   }
 
   @Test func `a server with a P-256 key in its compressed encoding is refused by its certificate`() throws {
     let key = peer_EVP_EC_gen("P-256")
-    #expect(EVP_PKEY_set_utf8_string_param(key, "point-format", "compressed") == 1)
+    expect(EVP_PKEY_set_utf8_string_param(key, "point-format", "compressed"), is: 1)
     var link = Link(try honest(.client), try TLSSession(peerContext(.server, key: key)))
     let errors = link.handshakeErrors()
-    #expect(errors.client?.code == .certificateUnacceptable)
-    #expect(errors.server?.code == .handshakeRefused)
+    expect(errors.client?.code, is: .certificateUnacceptable)
+    expect(errors.server?.code, is: .handshakeRefused)
   }
 
   @Test func `a peer with a chain of two certificates is refused`() throws {
@@ -91,7 +92,7 @@ import Testing
     context.withPointer { _ = SSL_CTX_ctrl($0, SSL_CTRL_EXTRA_CHAIN_CERT, 0, UnsafeMutableRawPointer(second)) }
     var link = Link(try honest(.client), try TLSSession(context))
     let errors = link.handshakeErrors()
-    #expect(errors.client?.code == .certificateUnacceptable)
+    expect(errors.client?.code, is: .certificateUnacceptable)
   }
 
   @Test func `a peer that shows this end's own key is refused on both sides`() throws {
@@ -100,10 +101,10 @@ import Testing
       try TLSSession(TLSContext(role: .client, identity: identity)),
       try TLSSession(TLSContext(role: .server, identity: identity)))
     let errors = link.handshakeErrors()
-    #expect(errors.client?.code == .reflected)
-    #expect(errors.server?.code == .reflected)
+    expect(errors.client?.code, is: .reflected)
+    expect(errors.server?.code, is: .reflected)
     let seen = (link.client.peerFingerprint, link.server.peerFingerprint)
-    #expect(seen == (nil, nil))
+    expect(seen == (nil, nil))
   }
 
   @Test func `a client with a pin shows a stranger no certificate, and knows the stranger's key`() throws {
@@ -114,38 +115,38 @@ import Testing
         try TLSSession(TLSContext(role: .client, identity: own), pinned: pinned), try TLSSession(context))
       let errors = link.handshakeErrors()
       let isRight = pinned == other.fingerprint
-      #expect(errors.client?.code == (isRight ? nil : .certificateUnacceptable))
-      #expect(errors.server?.code == (isRight ? nil : .handshakeRefused))
+      expect(errors.client?.code, is: (isRight ? nil : .certificateUnacceptable))
+      expect(errors.server?.code, is: (isRight ? nil : .handshakeRefused))
       let (server, stranger) = (link.client.peerFingerprint, link.client.stranger)
       let client = link.server.peerFingerprint
-      #expect(server == (isRight ? pinned : nil))
-      #expect(stranger == (isRight ? nil : other.fingerprint))
-      #expect(client == (isRight ? own.fingerprint : nil))
+      expect(server, is: (isRight ? pinned : nil))
+      expect(stranger, is: (isRight ? nil : other.fingerprint))
+      expect(client, is: (isRight ? own.fingerprint : nil))
       var hasCertificate = false
       link.server.withPointer { hasCertificate = SSL_get0_peer_certificate($0) != nil }
-      #expect(hasCertificate == isRight)
+      expect(hasCertificate, is: isRight)
     }
   }
 
   @Test(arguments: [TLSContext.Role.client, .server])
   func `the context has every setting of the protocol`(role: TLSContext.Role) throws {
     try TLSContext(role: role, identity: .generate()).withPointer { context in
-      #expect(peer_SSL_CTX_get_min_proto_version(context) == TLS1_3_VERSION)
-      #expect(peer_SSL_CTX_get_max_proto_version(context) == TLS1_3_VERSION)
-      #expect(SSL_CTX_get_num_tickets(context) == 0)
-      #expect(SSL_CTX_get_max_early_data(context) == 0)
-      #expect(SSL_CTX_get_recv_max_early_data(context) == 0)
-      #expect(peer_SSL_CTX_get_session_cache_mode(context) == Int(SSL_SESS_CACHE_OFF))
-      #expect(peer_SSL_CTX_get_read_ahead(context) == 0)
+      expect(peer_SSL_CTX_get_min_proto_version(context), is: TLS1_3_VERSION)
+      expect(peer_SSL_CTX_get_max_proto_version(context), is: TLS1_3_VERSION)
+      expect(SSL_CTX_get_num_tickets(context), is: 0)
+      expect(SSL_CTX_get_max_early_data(context), is: 0)
+      expect(SSL_CTX_get_recv_max_early_data(context), is: 0)
+      expect(peer_SSL_CTX_get_session_cache_mode(context), is: Int(SSL_SESS_CACHE_OFF))
+      expect(peer_SSL_CTX_get_read_ahead(context), is: 0)
       let on =
         peer_SSL_OP_NO_TICKET | peer_SSL_OP_NO_COMPRESSION | peer_SSL_OP_NO_RENEGOTIATION
         | peer_SSL_OP_CIPHER_SERVER_PREFERENCE | peer_SSL_OP_PRIORITIZE_CHACHA
       let off = peer_SSL_OP_IGNORE_UNEXPECTED_EOF | peer_SSL_OP_ENABLE_KTLS | peer_SSL_OP_ALLOW_NO_DHE_KEX
-      #expect(SSL_CTX_get_options(context) & on == on)
-      #expect(SSL_CTX_get_options(context) & off == 0)
+      expect(SSL_CTX_get_options(context) & on, is: on)
+      expect(SSL_CTX_get_options(context) & off, is: 0)
       let modes = Int(SSL_MODE_ENABLE_PARTIAL_WRITE) | Int(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER)
-      #expect(peer_SSL_CTX_get_mode(context) & modes == modes)
-      #expect(SSL_CTX_get_verify_mode(context) == SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT)
+      expect(peer_SSL_CTX_get_mode(context) & modes, is: modes)
+      expect(SSL_CTX_get_verify_mode(context) == SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT)
     }
   }
 }

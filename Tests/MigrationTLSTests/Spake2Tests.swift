@@ -1,3 +1,4 @@
+import Expectations
 import Testing
 
 @testable import MigrationTLS
@@ -6,7 +7,7 @@ import Testing
   static let published = vectors(in: "spake2-rfc9382")
 
   @Test func `there are four published vectors`() {
-    #expect(Self.published.count == 4)
+    expect(Self.published.count, is: 4)
   }
 
   @Test(arguments: published, [Spake2.Role.a, .b])
@@ -16,24 +17,24 @@ import Testing
       role: role, secret: PairingSecret(copying: vector["w"]), idA: vector["A"], idB: vector["B"], aad: [],
       scalar: scalar)
     let peerShare = vector[role == .a ? "pB" : "pA"]
-    #expect(run.share == vector[role == .a ? "pA" : "pB"])
+    expect(run.share, is: vector[role == .a ? "pA" : "pB"])
     let shared = try run.sharedPoint(peerShare: peerShare)
-    #expect(shared.copied() == vector["K"])
+    expect(shared.copied(), is: vector["K"])
 
     let names = Spake2Names(idA: vector["A"], idB: vector["B"], aad: [])
     let secret = try P256.Scalar(vector["w"].span.bytes).encoded()
     let transcript = names.transcript(
       shareA: vector["pA"], shareB: vector["pB"], sharedPoint: shared, secret: secret)
-    #expect(transcript.copied() == vector["TT"])
+    expect(transcript.copied(), is: vector["TT"])
     let digest = Spake2Keys.digest(of: transcript)
-    #expect(digest.copied() == vector["Hash(TT)"])
-    #expect(digest.part(16..<32).copied() == vector["Ka"])
-    #expect(Spake2Keys.confirmationKeys(digest: digest, aad: []).copied() == vector["KcA"] + vector["KcB"])
+    expect(digest.copied(), is: vector["Hash(TT)"])
+    expect(digest.part(16..<32).copied(), is: vector["Ka"])
+    expect(Spake2Keys.confirmationKeys(digest: digest, aad: []).copied(), is: vector["KcA"] + vector["KcB"])
 
     let keys = try run.finish(peerShare: peerShare)
-    #expect(keys.encryptionKey.copied() == vector["Ke"])
-    #expect(keys.confirmA == vector["A conf"])
-    #expect(keys.confirmB == vector["B conf"])
+    expect(keys.encryptionKey.copied(), is: vector["Ke"])
+    expect(keys.confirmA, is: vector["A conf"])
+    expect(keys.confirmB, is: vector["B conf"])
   }
 
   @Test func `two sides with the same code agree`() throws {
@@ -43,10 +44,10 @@ import Testing
     let (shareA, shareB) = (a.share, b.share)
     let keysA = try a.finish(peerShare: shareB)
     let keysB = try b.finish(peerShare: shareA)
-    #expect(keysA.confirmA == keysB.confirmA)
-    #expect(keysA.confirmB == keysB.confirmB)
-    #expect(keysA.encryptionKey.copied() == keysB.encryptionKey.copied())
-    #expect(keysA.confirmA != keysA.confirmB)
+    expect(keysA.confirmA, is: keysB.confirmA)
+    expect(keysA.confirmB, is: keysB.confirmB)
+    expect(keysA.encryptionKey.copied(), is: keysB.encryptionKey.copied())
+    expect(keysA.confirmA != keysA.confirmB)
   }
 
   @Test(arguments: [0, 1, 2, 3])
@@ -59,14 +60,14 @@ import Testing
     let (shareA, shareB) = (a.share, b.share)
     let keysA = try a.finish(peerShare: shareB)
     let keysB = try b.finish(peerShare: shareA)
-    #expect(keysA.confirmA != keysB.confirmA)
-    #expect(keysA.confirmB != keysB.confirmB)
+    expect(keysA.confirmA != keysB.confirmA)
+    expect(keysA.confirmB != keysB.confirmB)
   }
 
   @Test func `every run has another share`() throws {
     let secret = PairingSecret(copying: Self.published[0]["w"])
     let first = try Spake2(role: .a, secret: secret, idA: [], idB: [], aad: [])
     let second = try Spake2(role: .a, secret: secret, idA: [], idB: [], aad: [])
-    #expect(first.share != second.share)
+    expect(first.share != second.share)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import TestSupport
 import Testing
 
@@ -17,7 +18,7 @@ import Testing
       link.server.transportEnded()
       let error = #expect(throws: TLSError.self, "byte \(position)") { _ = try link.server.readAll() }
       // A longer length makes the record wait for bytes that never come.
-      #expect(error?.code == .protocolViolation || (error?.code == .truncated && (3...4).contains(position)))
+      expect(error?.code == .protocolViolation || (error?.code == .truncated && (3...4).contains(position)))
     }
   }
 
@@ -36,11 +37,11 @@ import Testing
         received += buffer[..<count]
       }
     }
-    #expect(error?.code == .protocolViolation)
-    #expect(received == Array(message.prefix(position / (16_384 + 22) * 16_384)))
+    expect(error?.code, is: .protocolViolation)
+    expect(received, is: Array(message.prefix(position / (16_384 + 22) * 16_384)))
     link.carryToClient()
     let alert = #expect(throws: TLSError.self) { _ = try link.client.readAll() }
-    #expect(alert?.code == .handshakeRefused)
+    expect(alert?.code, is: .handshakeRefused)
   }
 
   @Test func `a record that comes twice or is left out ends the session`() throws {
@@ -55,7 +56,7 @@ import Testing
         _ = try link.server.readAll()
         _ = try link.server.readAll()
       }
-      #expect(error?.code == .protocolViolation)
+      expect(error?.code, is: .protocolViolation)
     }
   }
 

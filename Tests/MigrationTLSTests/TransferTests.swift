@@ -1,4 +1,5 @@
 import COpenSSL
+import Expectations
 import TestSupport
 import Testing
 
@@ -9,10 +10,10 @@ import Testing
     var link = try Link.established(batch: 1)
     let message = pattern(5_000, seed: 3)
     let written = try link.client.writeAll(message)
-    #expect(written)
+    expect(written)
     var received: [UInt8] = []
     while link.carryToServer(1) > 0 { received += try link.server.readAll().bytes }
-    #expect(received == message)
+    expect(received, is: message)
   }
 
   @Test(arguments: [(TLSSession.defaultBufferSize, Int.max), (40_000, 3_333), (1_000, 777)])
@@ -26,9 +27,9 @@ import Testing
     try expectFullDuplex(&link, count: 32 << 20, batch: .max)
     let updates = [link.client.keyUpdates, link.server.keyUpdates]
     // 32 MiB are 2,048 records, if all were full.
-    #expect(updates.allSatisfy { $0 >= 2_048 / 3 - 1 })
+    expect(updates.allSatisfy { $0 >= 2_048 / 3 - 1 })
     let bindings = (try link.client.channelBinding(), try link.server.channelBinding())
-    #expect(bindings.0 == bindings.1)
+    expect(bindings.0, is: bindings.1)
   }
 
   @Test func `a key serves for its number of records and no longer`() throws {
@@ -39,7 +40,7 @@ import Testing
       sizes.append(link.client.takeOutput().count)
     }
     // A record of one byte, and before the fifth and the ninth the message that renews the key.
-    #expect(sizes == [23, 23, 23, 23, 50, 23, 23, 23, 50])
+    expect(sizes, is: [23, 23, 23, 23, 50, 23, 23, 23, 50])
   }
 
   @Test func `a renewed key does not ask the peer for another`() throws {
@@ -47,11 +48,11 @@ import Testing
     for _ in 0..<3 { _ = try link.client.writeAll([1]) }
     link.carryToServer()
     let read = try link.server.readAll()
-    #expect(read.bytes == [1, 1, 1])
+    expect(read.bytes, is: [1, 1, 1])
     _ = try link.server.writeAll([2])
     // One record of one byte: no message about keys comes before it.
     let pending = link.server.pendingOutput
-    #expect(pending == 23)
+    expect(pending, is: 23)
   }
 
   @Test func `the output stops at its mark and resumes when it is sent`() throws {
@@ -59,16 +60,16 @@ import Testing
     let message = pattern(1 << 20, seed: 5)
     let first = try link.client.write(message.span)
     // The record that crosses the mark is the last.
-    #expect(first == .bytes(4 * 16_384))
+    expect(first, is: .bytes(4 * 16_384))
     let pending = link.client.pendingOutput
-    #expect(pending == 4 * (16_384 + 22))
+    expect(pending, is: 4 * (16_384 + 22))
     let refused = try link.client.write(message.span)
-    #expect(refused == .full)
+    expect(refused, is: .full)
     link.carryToServer(20_000)
     let next = try link.client.write(message.span.extracting(droppingFirst: 65_536))
-    #expect(next == .bytes(16_384))
+    expect(next, is: .bytes(16_384))
     let room = link.server.inputSpace
-    #expect(room == 30_000)
+    expect(room, is: 30_000)
   }
 
   @Test func `a read fills its buffer across records`() throws {
@@ -78,13 +79,13 @@ import Testing
     link.carryToServer()
     var buffer = [UInt8](repeating: 0, count: 70_000)
     let first = try link.server.read(into: &buffer, 0..<buffer.count)
-    #expect(first == .bytes(70_000))
-    #expect(buffer == Array(message.prefix(70_000)))
+    expect(first, is: .bytes(70_000))
+    expect(buffer, is: Array(message.prefix(70_000)))
     let second = try link.server.read(into: &buffer, 0..<buffer.count)
-    #expect(second == .bytes(30_000))
-    #expect(Array(buffer.prefix(30_000)) == Array(message.suffix(30_000)))
+    expect(second, is: .bytes(30_000))
+    expect(Array(buffer.prefix(30_000)), is: Array(message.suffix(30_000)))
     let third = try link.server.read(into: &buffer, 0..<buffer.count)
-    #expect(third == .needsInput)
+    expect(third, is: .needsInput)
   }
 
   @Test func `a peer that asks for new keys over and over cannot make the output grow`() throws {
@@ -99,7 +100,7 @@ import Testing
       let pending = link.server.pendingOutput
       try #require(pending <= limit)
     }
-    #expect(error?.code == .protocolViolation)
+    expect(error?.code, is: .protocolViolation)
   }
 
   private func expectFullDuplex(_ link: inout Link, count: Int, batch: Int) throws {
@@ -116,8 +117,8 @@ import Testing
       try toServer.read(from: &link.server)
       try toClient.read(from: &link.client)
     }
-    #expect(toServer.isIntact)
-    #expect(toClient.isIntact)
+    expect(toServer.isIntact)
+    expect(toClient.isIntact)
   }
 }
 

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationEngine
 import MigrationSystem
 import TestSupport
@@ -40,12 +41,12 @@ import Testing
 
   @Test(arguments: floods) func `a device of another address is through within five seconds`(_ flood: Flood) {
     let times = (0..<1 as Range<UInt64>).map { World(flood, seed: $0).secondsUntilThrough(atMost: 60) }
-    #expect(times.max() ?? 60 < 5)
+    expect(times.max() ?? 60 < 5)
   }
 
   @Test(arguments: ownFloods) func `a device is through in spite of its own address within thirty`(_ flood: Flood) {
     let times = (0..<1 as Range<UInt64>).map { World(flood, seed: $0).secondsUntilThrough(atMost: 60) }
-    #expect(times.max() ?? 60 < 30)
+    expect(times.max() ?? 60 < 30)
   }
 
   /// A millisecond after another: the flood, the honest device, and the door between.

@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import MigrationArchive
 import MigrationEngine
@@ -21,10 +22,10 @@ import Testing
     let sender = try RunningSender(
       [source.at("tree")], to: try receiver.port(), giveUpAfter: 30, code: try receiver.events.code())
     let (there, here) = (try #require(receiver.failure()), try #require(sender.failure()))
-    #expect((there.kind, here.kind) == (.failed, .failed))
-    #expect(here.message.hasPrefix("the other device stopped: its disk or its system has failed ('tree"))
-    #expect(here.message.contains("'tree"), "\(here.message)")
-    #expect(here.subject.name == there.subject.name && here.subject.name?.starts(with: Array("tree".utf8)) == true)
-    #expect(there.hint?.contains("Repair the disk") == true && here.hint?.contains("Repair the fault there") == true)
+    expect((there.kind, here.kind) == (.failed, .failed))
+    expect(here.message.hasPrefix("the other device stopped: its disk or its system has failed ('tree"))
+    expect(here.message.contains("'tree"), "\(here.message)")
+    expect(here.subject.name == there.subject.name && here.subject.name?.starts(with: Array("tree".utf8)) == true)
+    expect(there.hint?.contains("Repair the disk") == true && here.hint?.contains("Repair the fault there") == true)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationArchive
 import MigrationEngine
 import MigrationSystem
@@ -34,10 +35,10 @@ import Testing
     var control = try receiver.pair()
     control.control.say(StrangeReceiver.greeting)
     _ = try control.next { if case .plan = $0 { true } else { nil } }
-    #expect(notices(sender.events) == ["the other device is busy; trying again"])
+    expect(notices(sender.events), is: ["the other device is busy; trying again"])
     control.control.say(.close(Close(.refused, "enough")))
     control.control.close()
-    #expect(sender.failure()?.kind == .refused)
+    expect(sender.failure()?.kind, is: .refused)
   }
 
   /// Every answer to a proof but the right one; nil is a connection that ends.
@@ -60,7 +61,7 @@ import Testing
       case .abort(.version, _): .failed
       default: .pairing
       }
-    #expect(sender.failure()?.kind == kind)
+    expect(sender.failure()?.kind, is: kind)
   }
 
   @Test func `a code answers for three proofs in all runs, and then there is no connection any more`() throws {
@@ -75,13 +76,13 @@ import Testing
       _ = sender.failure()
     }
     let late = try RunningSender([source.at("file")], to: receiver.port, store: store, code: receiver.code)
-    #expect(late.failure()?.message == "this code was tried three times from this device, and is used up")
+    expect(late.failure()?.message, is: "this code was tried three times from this device, and is used up")
     // It has looked whether a receiver is here, and said nothing.
     let other = try RunningSender([source.at("file")], to: receiver.port, store: store, code: PairingCode(number: 7))
     var connection = try receiver.accept()
     _ = try ServerPairing.hello(&connection, until: soon())
     connection.abort(.notPairing)
-    #expect(other.failure()?.kind == .pairing)
+    expect(other.failure()?.kind, is: .pairing)
   }
 
   @Test func `a sender that does not want to wait is told at once that the receiver is busy`() throws {
@@ -90,7 +91,7 @@ import Testing
     var connection = try receiver.accept()
     _ = try ServerPairing.hello(&connection, until: soon())
     connection.abort(.busy)
-    #expect(sender.failure()?.kind == .busy)
+    expect(sender.failure()?.kind, is: .busy)
   }
 
   @Test func `a connection that has to make room behind TLS learns that the receiver is busy`() throws {
@@ -100,7 +101,7 @@ import Testing
     for _ in 0..<Admission.forStrangers.inside { crowd.add(try StrangeClient(port: port)) }
     let sender = try StrangeClient(port: port).pair(code)
     // One of those that only stood there went for it.
-    #expect(try crowd.firstWord() == .busy)
+    expect(try crowd.firstWord(), is: .busy)
     receiver.stop()
     _ = consume sender
   }
@@ -123,7 +124,7 @@ import Testing
     busy.abort(.busy)
     var back = try receiver.acceptReturning()
     try ServerPairing.welcome(back: .resume, on: &back, until: soon())
-    #expect(sender.stop()?.kind == .interrupted)
+    expect(sender.stop()?.kind, is: .interrupted)
   }
 }
 

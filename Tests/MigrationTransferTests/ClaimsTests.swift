@@ -1,3 +1,4 @@
+import Expectations
 import MigrationArchive
 import MigrationEngine
 import MigrationWire
@@ -25,24 +26,24 @@ import Testing
   }
 
   @Test func `what one transfer still brings is no room for another one, and for itself it is`() throws {
-    #expect(try claim(offer(), one) == Tally())
-    #expect(try claim(offer("Music"), two) == Tally(items: 3, bytes: 100))
-    #expect(try claim(offer(), one, hasBegun: true) == Tally(items: 3, bytes: 100))
+    expect(try claim(offer(), one), is: Tally())
+    expect(try claim(offer("Music"), two), is: Tally(items: 3, bytes: 100))
+    expect(try claim(offer(), one, hasBegun: true), is: Tally(items: 3, bytes: 100))
     claims.keep([1])
-    #expect(claims.room(besides: one) == Tally())
+    expect(claims.room(besides: one), is: Tally())
     // A worker that ends late claims nothing for a transfer whose sender is not here any more.
-    #expect(try claim(offer("Videos"), two) == Tally(items: 3, bytes: 100))
-    #expect(claims.room(besides: one) == Tally())
+    expect(try claim(offer("Videos"), two), is: Tally(items: 3, bytes: 100))
+    expect(claims.room(besides: one), is: Tally())
   }
 
   @Test func `what is at the destination, or staged, is not brought any more`() throws {
     _ = try claim(offer(), one)
     claims.release(Tally(items: 2, bytes: 60), of: one)
-    #expect(claims.room(besides: two) == Tally(items: 1, bytes: 40))
+    expect(claims.room(besides: two), is: Tally(items: 1, bytes: 40))
     claims.release(1)
-    #expect(claims.room(besides: two) == Tally())
+    expect(claims.room(besides: two), is: Tally())
     claims.release(2)
-    #expect(claims.room(besides: one) == Tally())
+    expect(claims.room(besides: one), is: Tally())
   }
 
   @Test func `one that is judged to have no room claims none`() {
@@ -51,7 +52,7 @@ import Testing
         throw ArchiveError(.noSpace, "no room")
       }
     }
-    #expect(claims.room(besides: two) == Tally())
+    expect(claims.room(besides: two), is: Tally())
   }
 
   @Test func `one that has no room only beside others waits, and one that has none at all fails`() {
@@ -66,18 +67,18 @@ import Testing
       }
     }
     #expect(throws: Never.self) { try self.claim(offer(), one) }
-    #expect((claim(two, room: 199) as? Fault)?.code == .claimed)
-    #expect((claim(two, room: 99) as? ArchiveError)?.code == .noSpace)
-    #expect(claim(two, room: 200) == nil)
+    expect((claim(two, room: 199) as? Fault)?.code, is: .claimed)
+    expect((claim(two, room: 99) as? ArchiveError)?.code, is: .noSpace)
+    expect(claim(two, room: 200) == nil)
   }
 
   @Test func `a name that arrives is claimed, where names are refused and nothing is staged yet`() throws {
     _ = try claim(offer(), one)
     let fault = #expect(throws: Fault.self) { try claim(offer(), two) }
-    #expect(fault?.code == .claimed && fault?.subject.name == Array("Documents".utf8))
-    #expect(try claim(offer(), two, .merge) == Tally(items: 3, bytes: 100))
-    #expect(try claim(offer(), two, hasBegun: true) == Tally(items: 3, bytes: 100))
+    expect(fault?.code == .claimed && fault?.subject.name == Array("Documents".utf8))
+    expect(try claim(offer(), two, .merge), is: Tally(items: 3, bytes: 100))
+    expect(try claim(offer(), two, hasBegun: true), is: Tally(items: 3, bytes: 100))
     claims.keep([2])
-    #expect(try claim(offer(), two) == Tally())
+    expect(try claim(offer(), two), is: Tally())
   }
 }

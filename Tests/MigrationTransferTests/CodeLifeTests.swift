@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationArchive
 import MigrationEngine
@@ -17,13 +18,13 @@ import Testing
   private func failure(after codes: Int) throws -> TransferFailure? {
     let receiver = try RunningReceiver(try Scratch(), pace: Self.hasty)
     _ = try receiver.events.code(codes)
-    #expect(receiver.events.wrongCodes == 0)
+    expect(receiver.events.wrongCodes, is: 0)
     return receiver.stop()
   }
 
   @Test(arguments: [6, 10])
   func `codes without a try follow each other for as long as the receiver waits`(count: Int) throws {
-    #expect(try failure(after: count)?.kind == .interrupted)
+    expect(try failure(after: count)?.kind, is: .interrupted)
   }
 
   @Test func `after many codes without a try a sender pairs`() throws {
@@ -41,8 +42,8 @@ import Testing
         sched_yield()
       }
     }
-    #expect(isPaired)
-    #expect(receiver.stop()?.kind == .interrupted)
+    expect(isPaired)
+    expect(receiver.stop()?.kind, is: .interrupted)
   }
 
   @Test func `guesses in a row from one address neither end the receiver nor keep another address out`() throws {
@@ -56,14 +57,14 @@ import Testing
       reasons.append(try client.guess())
     }
     // The first is compared, and so is one that comes after the delay. This machine may be slow.
-    #expect(reasons.first == .codeMismatch && reasons.count { $0 == .codeMismatch } < 8)
-    #expect(reasons.allSatisfy { $0 == .codeMismatch || $0 == .busy })
-    #expect(receiver.events.wrongCodes == reasons.count { $0 == .codeMismatch })
+    expect(reasons.first == .codeMismatch && reasons.count { $0 == .codeMismatch } < 8)
+    expect(reasons.allSatisfy { $0 == .codeMismatch || $0 == .busy })
+    expect(receiver.events.wrongCodes, is: reasons.count { $0 == .codeMismatch })
     let exchange = try PairingExchange(try receiver.port(), try receiver.events.lastCode(), from: "127.0.0.3")
     _ = consume exchange
     _ = try send([source.at("file")], to: try receiver.port(), code: try receiver.events.lastCode())
     _ = try receiver.result()
-    #expect(destination.content("file") == patternData(100))
+    expect(destination.content("file"), is: patternData(100))
   }
 
   @Test func `a failed pairing continues with the guesses of its wait`() throws {
@@ -71,17 +72,17 @@ import Testing
     let port = try receiver.port()
     var stranger = try StrangeClient(port: port, from: "127.0.0.2")
     _ = try receiver.events.code()
-    #expect(try stranger.guess() == .codeMismatch)
+    expect(try stranger.guess(), is: .codeMismatch)
     var exchange = try PairingExchange(port, try receiver.events.code())
-    #expect(try exchange.prove() == nil)
+    expect(try exchange.prove() == nil)
     exchange.client.connection.close(within: .milliseconds(100))
     _ = try receiver.events.code(2)
     var other = try PairingExchange(port, try receiver.events.code(2), from: "127.0.0.4")
-    #expect(try other.err() == .codeMismatch)
+    expect(try other.err(), is: .codeMismatch)
     let left = receiver.events.all.compactMap { event in
       if case .wrongCode(_, _, _, let left) = event { left } else { nil }
     }
-    #expect(left == [98, 96])
+    expect(left, is: [98, 96])
     receiver.stop()
   }
 }

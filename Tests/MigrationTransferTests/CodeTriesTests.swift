@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import MigrationEngine
 import MigrationSystem
@@ -26,7 +27,7 @@ import Testing
     #expect(throws: Fault.self) { try CodeTries(of: code, in: store) }
     // A run that began before has none left either.
     let fault = #expect(throws: Fault.self) { try before.spend() }
-    #expect(fault?.failure.kind == .pairing)
+    expect(fault?.failure.kind, is: .pairing)
     try before.giveBack()
     try spend(1)
     try CodeTries(of: PairingCode(number: 4_829_137), in: store).spend()
@@ -42,7 +43,7 @@ import Testing
       }
     }
     for thread in threads { try? thread.value() }
-    #expect(spent.load(ordering: .relaxed) == 3)
+    expect(spent.load(ordering: .relaxed), is: 3)
   }
 
   @Test func `the record shows no code, and begins anew once it was removed`() throws {
@@ -50,11 +51,11 @@ import Testing
     let running = try CodeTries(of: code, in: store)
     let record = home.path("home/codes/state")
     let first = try #require(FileManager.default.contents(atPath: record))
-    for digits in ["48291367", "4829-136", "4829136"] { #expect(first.range(of: Data(digits.utf8)) == nil) }
+    for digits in ["48291367", "4829-136", "4829136"] { expect(first.range(of: Data(digits.utf8)) == nil) }
     try FileManager.default.removeItem(atPath: record)
     try running.spend()
     let second = try #require(FileManager.default.contents(atPath: record))
-    #expect(first.count == second.count && first != second)
+    expect(first.count == second.count && first != second)
     try spend(2)
     #expect(throws: Fault.self) { try CodeTries(of: code, in: store) }
   }

@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import MigrationArchive
 import MigrationEngine
@@ -29,21 +30,21 @@ import Testing
       return .yes()
     }
     let sender = try send(to: receiver)
-    #expect(sender.failure() == nil && receiver.failure() == nil)
-    #expect(destination.content("folder/file") == .init([1, 2, 3]))
+    expect(sender.failure() == nil && receiver.failure() == nil)
+    expect(destination.content("folder/file"), is: .init([1, 2, 3]))
     let question = try #require(asked.withLock { $0.first })
-    #expect(asked.withLock { $0.count } == 1)
-    #expect(question.label == "old device")
+    expect(asked.withLock { $0.count }, is: 1)
+    expect(question.label, is: "old device")
     let part = try #require(question.parts.first)
-    #expect(part.offer.items == 2 && part.offer.bytes == 3 && (part.room.availableBytes ?? 0) > 0)
+    expect(part.offer.items == 2 && part.offer.bytes == 3 && (part.room.availableBytes ?? 0) > 0)
   }
 
   @Test func `a rejected offer is not written, and both ends say so`() throws {
     let receiver = try RunningReceiver(destination) { _, _ in .no }
     let sender = try send(to: receiver)
-    #expect(sender.failure()?.kind == .refused)
-    #expect(receiver.failure()?.kind == .refused)
-    #expect(destination.names() == [])
+    expect(sender.failure()?.kind, is: .refused)
+    expect(receiver.failure()?.kind, is: .refused)
+    expect(destination.names(), is: [])
   }
 
   @Test func `a device that is forgotten while its first plan is asked about is a stranger, whatever the answer`()
@@ -58,9 +59,9 @@ import Testing
       }
       return .yes()
     }
-    #expect(try send(to: receiver).failure()?.kind == .refused)
-    #expect(receiver.failure()?.kind == .refused)
-    #expect(try store.devices(as: .receiver) == [] && destination.names() == [])
+    expect(try send(to: receiver).failure()?.kind, is: .refused)
+    expect(receiver.failure()?.kind, is: .refused)
+    expect(try store.devices(as: .receiver) == [] && destination.names() == [])
   }
 
   @Test func `a device whose offer is rejected needs a code again`() throws {
@@ -68,12 +69,12 @@ import Testing
     let receiver = try RunningReceiver(
       destination, keepsPairings: true, knownDevices: .migrating(isKept: false), store: store
     ) { _, _ in
-      #expect((try? store.devices(as: .receiver).count) == 1)
+      expect((try? store.devices(as: .receiver).count), is: 1)
       return .no
     }
-    #expect(try send(to: receiver).failure()?.kind == .refused)
-    #expect(receiver.failure()?.kind == .refused)
-    #expect(try store.devices(as: .receiver) == [])
+    expect(try send(to: receiver).failure()?.kind, is: .refused)
+    expect(receiver.failure()?.kind, is: .refused)
+    expect(try store.devices(as: .receiver), is: [])
   }
 
   /// Both sides, while the question is open; it is open until its answer is no longer needed.
@@ -93,14 +94,14 @@ import Testing
   @Test func `a sender that leaves while the question is open withdraws it`() throws {
     let (receiver, sender) = try askedWithoutAnswer()
     sender.sender.stop(.interrupted)
-    #expect(sender.failure()?.kind == .interrupted)
-    #expect(receiver.failure()?.kind == .connectionLost)
-    #expect(destination.names() == [])
+    expect(sender.failure()?.kind, is: .interrupted)
+    expect(receiver.failure()?.kind, is: .connectionLost)
+    expect(destination.names(), is: [])
   }
 
   @Test func `the user of the receiver may stop while the question stands`() throws {
     let (receiver, sender) = try askedWithoutAnswer()
-    #expect(receiver.stop()?.kind == .interrupted)
-    #expect(sender.failure()?.kind == .connectionLost)
+    expect(receiver.stop()?.kind, is: .interrupted)
+    expect(sender.failure()?.kind, is: .connectionLost)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationEngine
 import MigrationSystem
 import MigrationWire
@@ -53,13 +54,13 @@ import Testing
         Issue.record("\(first)")
         return
       }
-      #expect(link.step(now: 130).isEmpty)
+      expect(link.step(now: 130).isEmpty)
       guard case .broke(let fault, let isSilent)? = link.step(now: 131).first else {
         Issue.record("silence is not noticed")
         return
       }
-      #expect(fault.code == .connection)
-      #expect(isSilent)
+      expect(fault.code, is: .connection)
+      expect(isSilent)
       isOver.set(.success(()))
     }
   }
@@ -95,9 +96,9 @@ import Testing
     } _: { link in
       link.close(until: 105)
       link.close(until: 103)
-      #expect(link.nextMoment == 103)
+      expect(link.nextMoment, is: 103)
       link.close(until: 109)
-      #expect(link.nextMoment == 103)
+      expect(link.nextMoment, is: 103)
       isOver.set(.success(()))
     }
   }
@@ -115,7 +116,7 @@ import Testing
       } catch {
         // The other end has closed.
       }
-      #expect(mayStop.isSet)
+      expect(mayStop.isSet)
     } _: { link in
       link.close(until: 100.5)
       let start = BootInstant.now()
@@ -136,8 +137,8 @@ import Testing
       }
       // Its last words have had their chance.
       _ = link.step(now: 101)
-      #expect(link.interest == nil)
-      #expect(link.nextMoment == nil)
+      expect(link.interest == nil)
+      expect(link.nextMoment == nil)
     }
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import MigrationArchive
 import MigrationEngine
@@ -28,10 +29,10 @@ import Testing
     var newer = try StrangeClient(port: try receiver.port(), identity: older.identity).comeBack()
     newer.propose(StrangeSender.offer([Self.root]), continuing: verdict?.transfer)
     try newer.passOn()
-    #expect(try older.closeCode() == .superseded)
+    expect(try older.closeCode(), is: .superseded)
     barrier.open()
     let answer = try newer.next { if case .verdict(let verdict) = $0 { verdict } else { nil } }
-    #expect(answer?.parts == [.taken()] && answer?.transfer == verdict?.transfer)
+    expect(answer?.parts == [.taken()] && answer?.transfer == verdict?.transfer)
     older.control.close()
     newer.control.close()
     receiver.stop()
@@ -53,14 +54,14 @@ import Testing
     var newer = try StrangeClient(port: try receiver.port(), identity: older.identity).comeBack()
     _ = try newer.offer(StrangeSender.offer([Self.root]), continuing: begun.transfer)
     try newer.passOn()
-    #expect(try older.closeCode() == .superseded)
+    expect(try older.closeCode(), is: .superseded)
     barrier.open()
     let done = try newer.next { if case .done(let done) = $0 { done } else { nil } }
-    #expect(done?.total == Tally())
+    expect(done?.total, is: Tally())
     newer.control.say(.receipt)
     newer.control.close()
     older.control.close()
-    #expect(try receiver.result().total == Tally())
+    expect(try receiver.result().total, is: Tally())
   }
 
   @Test func `an empty transfer gives way to a resumed one, and ends nothing by that`() throws {
@@ -73,17 +74,17 @@ import Testing
     var empty = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
     _ = try #require(try empty.begin(StrangeSender.offer([Self.root])))
     var returned = try StrangeClient(port: try receiver.port(), identity: identity).comeBack()
-    #expect(try empty.closeCode() == .interrupted)
+    expect(try empty.closeCode(), is: .interrupted)
     let accept = try #require(try returned.begin(StrangeSender.offer([Self.root]), continuing: transfer))
-    #expect(accept.transfer == transfer)
+    expect(accept.transfer, is: transfer)
     let digest = accept.keys.mark(path: directory.path, generation: directory.generation)
     returned.control.say(.finish(Finish(total: Tally(items: 1, bytes: 0), unsent: 0, digest: digest)))
     let done = try returned.next { if case .done(let done) = $0 { done } else { nil } }
-    #expect(done?.total == Tally(items: 1, bytes: 0))
+    expect(done?.total, is: Tally(items: 1, bytes: 0))
     returned.control.say(.receipt)
     returned.control.close()
     empty.control.close()
-    #expect(try receiver.result().total == Tally(items: 1, bytes: 0))
+    expect(try receiver.result().total, is: Tally(items: 1, bytes: 0))
   }
 
   /// Leaves a transfer of one item unfinished; by whom, and which one it is.
@@ -99,7 +100,7 @@ import Testing
     _ = try stream.connection.readExactly(Limits.frameHeader + 16, until: soon())
     sender.control.close()
     stream.connection.close()
-    #expect(receiver.failure()?.kind == .connectionLost)
+    expect(receiver.failure()?.kind, is: .connectionLost)
     return (sender.identity, accept.transfer)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationArchive
 import MigrationEngine
 import MigrationSystem
@@ -19,14 +20,14 @@ import Testing
 
   @Test func `so much may be taken before READY, and no more`() throws {
     var bound = ReadBound()
-    #expect(try bound.room(1 << 20) == Limits.beforeReady + Limits.tlsRecord)
+    expect(try bound.room(1 << 20), is: Limits.beforeReady + Limits.tlsRecord)
     bound.took(Limits.beforeReady)
-    #expect(try bound.room(1 << 20) == Limits.tlsRecord)
-    #expect(try bound.room(7) == 7)
+    expect(try bound.room(1 << 20), is: Limits.tlsRecord)
+    expect(try bound.room(7), is: 7)
     bound.took(Limits.tlsRecord)
-    #expect(#expect(throws: ConnectionError.self) { try bound.room(1) }?.code == .violated)
+    expect(#expect(throws: ConnectionError.self) { try bound.room(1) }?.code, is: .violated)
     bound.passReady()
-    #expect(try bound.room(1 << 20) == 1 << 20)
+    expect(try bound.room(1 << 20), is: 1 << 20)
   }
 
   @Test func `records that bring nothing are counted by the second`() throws {
@@ -63,7 +64,7 @@ import Testing
       }
       if phase == 2 { _ = try client.exchangeShares(code) }
       try client.connection.renewKey(times: 1)
-      #expect(client.connection.lastWord() == .malformed)
+      expect(client.connection.lastWord(), is: .malformed)
     }
     _ = try StrangeClient(port: port).pair(code)
     receiver.stop()
@@ -82,18 +83,18 @@ import Testing
     for thread in flood { _ = try? thread.value() }
     var client = try StrangeClient(port: port)
     _ = try client.exchangeShares(try receiver.events.code())
-    #expect(receiver.stop()?.kind == .interrupted)
+    expect(receiver.stop()?.kind, is: .interrupted)
   }
 
   @Test func `a paired sender that only renews its key breaks the protocol`() throws {
     let receiver = try RunningReceiver(try Scratch(), giveUpAfter: 600)
     var client = try StrangeClient(port: try receiver.port())
     let confirmations = try client.exchangeShares(try receiver.events.code())
-    #expect(try client.confirm(confirmations.confirmA) == nil)
+    expect(try client.confirm(confirmations.confirmA) == nil)
     try client.connection.say(.ready, until: soon())
     _ = try? client.connection.renewKey(times: Self.tooMany)
     // It does not wait for this sender to come back.
-    #expect(receiver.failure()?.kind == .failed)
+    expect(receiver.failure()?.kind, is: .failed)
     client.connection.close(within: .zero)
   }
 
@@ -104,9 +105,9 @@ import Testing
     let accept = try #require(try sender.begin(StrangeSender.offer([Self.root])))
     var stream = try sender.join(port, Join(session: accept.session, stream: 0))
     _ = try? stream.connection.renewKey(times: Self.tooMany)
-    #expect(try sender.closeCode() == .violation)
+    expect(try sender.closeCode(), is: .violation)
     sender.control.close()
-    #expect(receiver.failure()?.kind == .failed)
+    expect(receiver.failure()?.kind, is: .failed)
   }
 
   @Test func `keys may be renewed between frames, as often as an honest sender does`() throws {
@@ -120,7 +121,7 @@ import Testing
     for number in 0..<10 as Range<UInt64> {
       try stream.connection.renewKey(times: 2)
       try stream.say(frame.frame(number))
-      #expect(try stream.connection.readExactly(Limits.frameHeader + 16, until: soon())[0] == FrameType.ack.rawValue)
+      expect(try stream.connection.readExactly(Limits.frameHeader + 16, until: soon())[0], is: FrameType.ack.rawValue)
     }
     receiver.stop()
   }
@@ -143,7 +144,7 @@ import Testing
     client.connection.passReady()
     try client.say(
       PairingFrame.ready.bytes + StreamMessage.join(Join(session: accept.session, stream: 0)).frame() + frame.frame(0))
-    #expect(try client.connection.readExactly(Limits.frameHeader + 16, until: soon())[0] == FrameType.ack.rawValue)
+    expect(try client.connection.readExactly(Limits.frameHeader + 16, until: soon())[0], is: FrameType.ack.rawValue)
     receiver.stop()
   }
 
@@ -163,7 +164,7 @@ import Testing
       }
     }
     try isUnderWay.wait()
-    #expect(receiver.stop()?.kind == .interrupted)
+    expect(receiver.stop()?.kind, is: .interrupted)
     _ = try? flood.value()
   }
 
@@ -177,7 +178,7 @@ import Testing
     var connection = try receiver.accept()
     try receiver.prove(&connection)
     _ = try? connection.renewKey(times: Self.tooMany)
-    #expect(sender.failure()?.kind == .failed)
+    expect(sender.failure()?.kind, is: .failed)
     connection.close(within: .zero)
   }
 }

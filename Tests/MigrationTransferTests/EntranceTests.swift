@@ -1,3 +1,4 @@
+import Expectations
 import MigrationEngine
 import MigrationSystem
 import TestSupport
@@ -15,13 +16,13 @@ import Testing
     }
     // The oldest has given way.
     let count = entrance.interests().count
-    #expect(count == 1 + Entrance.mostSilent)
+    expect(count, is: 1 + Entrance.mostSilent)
     _ = try other.accept()
     guard let speaking = try other.accept() else { throw TookTooLong("a connection") }
     // The shortest first record of TLS.
     let hello: [UInt8] = [22, 3, 1, 0, 1, 1]
     let sent = try speaking.send(hello.span)
-    #expect(sent == hello.count)
+    expect(sent, is: hello.count)
     var poller = try Poller()
     let deadline = soon()
     while BootInstant.now() < deadline {
@@ -30,7 +31,7 @@ import Testing
       guard let id = entrance.speaking(interests[...]).first else { continue }
       guard case .complete? = entrance.look(at: id) else { continue }
       let (first, second) = (entrance.takeReached(id), entrance.takeReached(id))
-      #expect(first?.mayPair == false && second == nil)
+      expect(first?.mayPair == false && second == nil)
       return
     }
     throw TookTooLong("a first record")

@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import MigrationArchive
 import MigrationEngine
@@ -11,10 +12,10 @@ import Testing
 extension TransferResult {
   /// Both ends report the same traffic.
   func expectAgreement(with other: TransferResult, sourceLocation: SourceLocation = #_sourceLocation) {
-    #expect(
+    expect(
       (sentBytes, savedBytes, heldBytes) == (other.sentBytes, other.savedBytes, other.heldBytes),
       sourceLocation: sourceLocation)
-    #expect(total == other.total, sourceLocation: sourceLocation)
+    expect(total, is: other.total, sourceLocation: sourceLocation)
   }
 
   /// Everything crossed the wire once: the content, and for each item and each chunk no more than
@@ -22,7 +23,7 @@ extension TransferResult {
   func expectSentOnce(sourceLocation: SourceLocation = #_sourceLocation) {
     let plain = sentBytes + savedBytes
     let overhead = 400 * (total.items + total.bytes >> 20 + 1)
-    #expect((total.bytes..<total.bytes + overhead).contains(plain), sourceLocation: sourceLocation)
+    expect((total.bytes..<total.bytes + overhead).contains(plain), sourceLocation: sourceLocation)
   }
 }
 
@@ -38,8 +39,8 @@ extension TransferResult {
     let sent = try send([source.at("sparse")], to: try receiver.port(), code: try receiver.events.code())
     let got = try receiver.result()
     sent.expectAgreement(with: got)
-    #expect(sent.total == Tally(items: 1, bytes: size))
-    #expect((4096..<20_000).contains(sent.sentBytes + sent.savedBytes))
+    expect(sent.total, is: Tally(items: 1, bytes: size))
+    expect((4096..<20_000).contains(sent.sentBytes + sent.savedBytes))
   }
 
   @Test func `the end repeats the bytes that were held when a lost connection came back`() throws {
@@ -59,10 +60,10 @@ extension TransferResult {
     let (sent, got) = (try sender.result(), try receiver.result())
     for (result, events) in [(sent, sender.events), (got, receiver.events)] {
       let told = events.all.compactMap { if case .resumed(let held) = $0 { held } else { nil } }
-      #expect(result.heldBytes == told.last && result.heldBytes > 4 << 20)
+      expect(result.heldBytes == told.last && result.heldBytes > 4 << 20)
     }
     // The data under way when the connection broke was sent, and did not arrive.
-    #expect(got.sentBytes <= sent.sentBytes && got.sentBytes > 40 << 20)
+    expect(got.sentBytes <= sent.sentBytes && got.sentBytes > 40 << 20)
     proxy.stop()
   }
 
@@ -92,9 +93,9 @@ extension TransferResult {
     }
     let got = try receiver.result()
     let answered = try #require(ready.withLock { $0["answer"] })
-    #expect(ready.withLock { $0.count } == 2)
+    expect(ready.withLock { $0.count }, is: 2)
     for result in [sent, got] {
-      #expect(result.seconds > 0 && result.seconds < BootInstant.now().seconds(since: answered))
+      expect(result.seconds > 0 && result.seconds < BootInstant.now().seconds(since: answered))
     }
   }
 
@@ -105,7 +106,7 @@ extension TransferResult {
     let sent = try send([source.at("nothing")], to: try receiver.port(), code: try receiver.events.code())
     let got = try receiver.result()
     sent.expectAgreement(with: got)
-    #expect(sent.seconds > 0 && got.seconds > 0)
+    expect(sent.seconds > 0 && got.seconds > 0)
   }
 
   private static let trusted = Array("trusted.peer".utf8)
@@ -123,23 +124,23 @@ extension TransferResult {
     try Descriptor.open(source.at("file")).setAttribute(name, [1])
     let receiver = try RunningReceiver(destination)
     let sent = try send([source.at("file")], to: try receiver.port(), code: try receiver.events.code())
-    for result in [sent, try receiver.result()] { #expect(result.leftBehind == [LeftBehind(name: name, count: 1)]) }
+    for result in [sent, try receiver.result()] { expect(result.leftBehind, is: [LeftBehind(name: name, count: 1)]) }
   }
 
   @Test func `the first beginning and the last end count`() {
     let count = TrafficCount()
-    #expect(count.amount.seconds == 0)
+    expect(count.amount.seconds, is: 0)
     count.begin()
-    #expect(count.amount.seconds == 0)
+    expect(count.amount.seconds, is: 0)
     count.end()
     let seconds = count.amount.seconds
     Thread.sleep(forTimeInterval: 0.01)
     count.begin()
-    #expect(count.amount.seconds == seconds)
+    expect(count.amount.seconds, is: seconds)
     count.end()
-    #expect(count.amount.seconds >= seconds + 0.01)
+    expect(count.amount.seconds >= seconds + 0.01)
     count.add(sent: 20, saved: 80)
     count.add(sent: 1)
-    #expect((count.amount.sent, count.amount.saved) == (21, 80))
+    expect((count.amount.sent, count.amount.saved) == (21, 80))
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationArchive
 import MigrationEngine
 import MigrationSystem
@@ -36,8 +37,8 @@ import Testing
     let port = try receiver.port()
     let start = BootInstant.now()
     let silent = try StreamSocket.toThisMachine(port, from: "127.0.0.2")
-    #expect(try end(of: silent) < 5)
-    #expect(BootInstant.now().seconds(since: start) > 0.3)
+    expect(try end(of: silent) < 5)
+    expect(BootInstant.now().seconds(since: start) > 0.3)
     receiver.stop()
   }
 
@@ -54,10 +55,10 @@ import Testing
     }
     for _ in 0..<2 {
       let error = #expect(throws: ConnectionError.self) { _ = try silent.connection.readExactly(1, until: soon()) }
-      #expect(error?.code != .timedOut)
+      expect(error?.code != .timedOut)
       swap(&silent, &slow)
     }
-    #expect(BootInstant.now().seconds(since: start) > 1)
+    expect(BootInstant.now().seconds(since: start) > 1)
     receiver.stop()
   }
 
@@ -83,18 +84,18 @@ import Testing
     }
     sender.control.say(.ping(7))
     let token: UInt64? = try sender.next { if case .pong(let token) = $0 { token } else { nil } }
-    #expect(token == 7)
+    expect(token, is: 7)
     var stream = try sender.join(port, Join(session: accept.session, stream: 0))
     let path = try ArchivePath(Array("root".utf8))
     var frame = StrangeFrame()
     frame.item(ItemRecord(path: path, generation: 1, body: .directory, mode: 0o755))
     try stream.say(frame.frame(0))
-    #expect(try stream.connection.readExactly(1, until: soon()) == [FrameType.ack.rawValue])
+    expect(try stream.connection.readExactly(1, until: soon()), is: [FrameType.ack.rawValue])
     // The first of the flood had to go for the last of it.
-    #expect(try flood.first { try end(of: $0) } < 5)
+    expect(try flood.first { try end(of: $0) } < 5)
     sender.control.say(.close(Close(.interrupted, "enough")))
     sender.control.close()
-    #expect(receiver.failure()?.kind == .connectionLost)
+    expect(receiver.failure()?.kind, is: .connectionLost)
   }
 
   @Test func `pings without end are answered, and do not keep the receiver from stopping`() throws {
@@ -112,17 +113,17 @@ import Testing
       if case .close(let close) = message { return close.code }
       return nil
     }
-    #expect(code == .interrupted)
+    expect(code, is: .interrupted)
     sender.control.close()
-    #expect(receiver.failure()?.kind == .interrupted)
-    #expect(watch.seconds < 5)
+    expect(receiver.failure()?.kind, is: .interrupted)
+    expect(watch.seconds < 5)
   }
 
   @Test func `a sender that asks without end and never listens cannot hold the receiver`() throws {
     let receiver = try RunningReceiver(try Scratch())
     var client = try StrangeClient(port: try receiver.port())
     let confirmations = try client.exchangeShares(try receiver.events.code())
-    #expect(try client.confirm(confirmations.confirmA) == nil)
+    expect(try client.confirm(confirmations.confirmA) == nil)
     try client.connection.say(.ready, until: soon())
     _ = try receiver.events.first { if case .code = $0 { true } else { nil } }
     let pings = (0..<5000).flatMap { _ in ControlMessage.ping(1).frame }
@@ -134,15 +135,15 @@ import Testing
     {
       count += 1
     }
-    #expect(count < 1000)
-    #expect(receiver.stop()?.kind == .interrupted)
-    #expect(watch.seconds < 15)
+    expect(count < 1000)
+    expect(receiver.stop()?.kind, is: .interrupted)
+    expect(watch.seconds < 15)
   }
 
   @Test func `a paired device that falls silent is given up`() throws {
     let receiver = try RunningReceiver(try Scratch(), pace: LoopClock(speed: 10))
     var sender = try greeted(receiver)
-    #expect(receiver.failure()?.kind == .connectionLost)
+    expect(receiver.failure()?.kind, is: .connectionLost)
     sender.control.close()
   }
 

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationEngine
 import MigrationSystem
@@ -48,31 +49,31 @@ import Testing
   @Test func `twenty guesses at once get three comparisons and no more`() throws {
     let receiver = try RunningReceiver(try Scratch())
     let reasons = try guess(20, receiver, right: false)
-    #expect(reasons.count { $0 == .codeMismatch } == 3)
-    #expect(reasons.count { $0 == .codeExpired } == 17)
-    #expect(receiver.events.wrongCodes == 3)
+    expect(reasons.count { $0 == .codeMismatch }, is: 3)
+    expect(reasons.count { $0 == .codeExpired }, is: 17)
+    expect(receiver.events.wrongCodes, is: 3)
     let attempts = receiver.events.all.compactMap { event in
       if case .wrongCode(let attempt, 3, _, _) = event { attempt } else { nil }
     }
-    #expect(attempts.sorted() == [1, 2, 3])
+    expect(attempts.sorted(), is: [1, 2, 3])
     receiver.stop()
   }
 
   @Test func `twenty guesses at once from one address get one comparison and no more`() throws {
     let receiver = try RunningReceiver(try Scratch())
     let reasons = try guess(20, receiver, right: false, sharing: true)
-    #expect(reasons.count { $0 == .codeMismatch } == 1)
-    #expect(reasons.count { $0 == .busy } == 19)
-    #expect(receiver.events.wrongCodes == 1)
+    expect(reasons.count { $0 == .codeMismatch }, is: 1)
+    expect(reasons.count { $0 == .busy }, is: 19)
+    expect(receiver.events.wrongCodes, is: 1)
     receiver.stop()
   }
 
   @Test func `of six right confirmations at once one pairs`() throws {
     let receiver = try RunningReceiver(try Scratch())
     let reasons = try guess(6, receiver, right: true)
-    #expect(reasons.count { $0 == nil } == 1)
-    #expect(reasons.count { $0 == .codeExpired } == 5)
-    #expect(receiver.events.wrongCodes == 0)
+    expect(reasons.count { $0 == nil }, is: 1)
+    expect(reasons.count { $0 == .codeExpired }, is: 5)
+    expect(receiver.events.wrongCodes, is: 0)
     receiver.stop()
   }
 
@@ -80,35 +81,35 @@ import Testing
     var receiver = PlayedReceiver()
     let (late, _) = receiver.ask(.pair, from: "192.0.2.1")
     // While the last guess is on its way, others burn the code and another is shown.
-    for number in 2...4 { #expect(receiver.guess(from: "192.0.2.\(number)") == .codeMismatch) }
-    #expect(receiver.codes == 2)
-    #expect(receiver.prove(late, isRight: false) == .codeExpired)
+    for number in 2...4 { expect(receiver.guess(from: "192.0.2.\(number)"), is: .codeMismatch) }
+    expect(receiver.codes, is: 2)
+    expect(receiver.prove(late, isRight: false), is: .codeExpired)
     receiver.now += 60
-    #expect(receiver.guess(from: "192.0.2.5", isRight: true) == nil)
-    #expect(receiver.actions.contains { if case .confirm = $0 { true } else { false } })
+    expect(receiver.guess(from: "192.0.2.5", isRight: true) == nil)
+    expect(receiver.actions.contains { if case .confirm = $0 { true } else { false } })
   }
 
   @Test func `an address outside of the ranges is refused, and told of once, of few`() {
     var receiver = PlayedReceiver()
-    #expect(PlayedReceiver.reason(receiver.ask(.pair, from: "192.0.2.127").1) == nil)
+    expect(PlayedReceiver.reason(receiver.ask(.pair, from: "192.0.2.127").1) == nil)
     for number in 128...255 {
       for _ in 1...2 {
         let (id, said) = receiver.ask(.pair, from: "192.0.2.\(number)", mayPair: false)
-        #expect(PlayedReceiver.reason(said) == .notPairing)
+        expect(PlayedReceiver.reason(said), is: .notPairing)
         receiver.feed(.departed(id))
       }
     }
     let notices = receiver.actions.compactMap { if case .tell(.notice(let text), _, _) = $0 { text } else { nil } }
-    #expect(notices.count == 8)
-    #expect(notices.first == "192.0.2.128 wants to pair, and is not allowed to")
+    expect(notices.count, is: 8)
+    expect(notices.first, is: "192.0.2.128 wants to pair, and is not allowed to")
   }
 
   @Test func `only addresses in the ranges of the user may pair`() throws {
     var names = RemoteNames(mayPair: [try AddressRange.parse("192.0.2.0/25")])
     let inside = try #require(SocketAddress(numeric: "192.0.2.127", port: 1))
-    #expect(names.remote(at: inside).mayPair)
+    expect(names.remote(at: inside).mayPair)
     let outside = try #require(SocketAddress(numeric: "192.0.2.128", port: 1))
-    #expect(!names.remote(at: outside).mayPair)
-    #expect(names.remote(at: outside).address == "192.0.2.128:1")
+    expect(!names.remote(at: outside).mayPair)
+    expect(names.remote(at: outside).address, is: "192.0.2.128:1")
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import MigrationArchive
 import MigrationEngine
@@ -53,12 +54,12 @@ import Testing
     let accept = try #require(try sender.begin(StrangeSender.offer([Self.root]), features: features))
     var stream = try sender.join(port, Join(session: accept.session, stream: 0))
     try stream.say(try make(try Self.archive(accept).entries))
-    #expect(try sender.closeCode() == .violation)
+    expect(try sender.closeCode(), is: .violation)
     // The receiver waits a moment for a sender that does not close.
     stream.connection.close()
     sender.control.close()
-    #expect(receiver.failure()?.kind == .failed)
-    #expect(destination.names().allSatisfy { $0.hasPrefix(".peer-") })
+    expect(receiver.failure()?.kind, is: .failed)
+    expect(destination.names().allSatisfy { $0.hasPrefix(".peer-") })
   }
 
   @Test func `a compressed frame arrives`() throws {
@@ -74,13 +75,13 @@ import Testing
     _ = try stream.connection.readExactly(Limits.frameHeader + 16, until: soon())
     sender.control.say(.finish(finish))
     let done = try sender.next { if case .done(let done) = $0 { done } else { nil } }
-    #expect(done?.total == finish.total)
+    expect(done?.total, is: finish.total)
     sender.control.say(.receipt)
     sender.control.close()
     let result = try receiver.result()
-    #expect(result.savedBytes == UInt64(entries.count - payload.count))
-    #expect(result.sentBytes == UInt64(Limits.dataHeader + payload.count))
-    #expect(destination.content("root/a").map(Array.init) == Self.content)
+    expect(result.savedBytes, is: UInt64(entries.count - payload.count))
+    expect(result.sentBytes, is: UInt64(Limits.dataHeader + payload.count))
+    expect(destination.content("root/a").map(Array.init), is: Self.content)
   }
 
   @Test func `a frame that decodes to more or to less than it says is refused`() throws {

@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import MigrationArchive
 import MigrationEngine
@@ -85,7 +86,7 @@ import Testing
   ])
   func `an answer to the offer that is not right is refused`(messages: [ControlMessage]) throws {
     let failure = try answer { _, control in for message in messages { control.control.say(message) } }
-    #expect(failure?.kind == .failed)
+    expect(failure?.kind, is: .failed)
   }
 
   @Test(arguments: [
@@ -96,7 +97,7 @@ import Testing
   ])
   func `an answer to the plan that is not right is refused`(message: ControlMessage) throws {
     let failure = try weigh { _, control in control.control.say(message) }
-    #expect(failure?.kind == .failed)
+    expect(failure?.kind, is: .failed)
   }
 
   @Test func `a transfer whose end was never sent is not done, even if the receiver claims it`() throws {
@@ -108,13 +109,13 @@ import Testing
     let continued = try control.next { message -> Bool? in
       if case .plan(let plan) = message { plan.transfer == 1 } else { nil }
     }
-    #expect(continued == true)
+    expect(continued, is: true)
     control.control.say(StrangeReceiver.verdict())
     _ = try control.next { if case .offer = $0 { true } else { nil } }
     control.control.say(.done(Done(total: Tally(items: 1, bytes: 8 << 20))))
-    #expect(try control.closeCode() == .violation)
+    expect(try control.closeCode(), is: .violation)
     control.control.close()
-    #expect(sender.failure()?.kind == .failed)
+    expect(sender.failure()?.kind, is: .failed)
   }
 
   /// Takes a first frame, and is gone.
@@ -137,7 +138,7 @@ import Testing
     for _ in 0..<3 { try breakOff(try receiver.takeBack(), receiver) }
     // It may not have noticed yet that the last session has ended.
     let kind = sender.stop()?.kind
-    #expect(kind == .interrupted || kind == .connectionLost)
+    expect(kind == .interrupted || kind == .connectionLost)
   }
 
   @Test func `a ledger without an end is refused`() throws {
@@ -151,15 +152,15 @@ import Testing
         try control.passOn()
       }
       do {
-        #expect(try control.closeCode() == .violation)
+        expect(try control.closeCode(), is: .violation)
       } catch let error as ConnectionError {
         // The sender waits two seconds for this end, which a busy machine may need; its own word is
         // below.
-        #expect(error.code == .closed || error.code == .lost)
+        expect(error.code == .closed || error.code == .lost)
       }
     }
-    #expect(failure?.kind == .failed)
-    #expect(failure?.message.contains("the ledger exceeds its limit") == true, "\(failure.debugDescription)")
+    expect(failure?.kind, is: .failed)
+    expect(failure?.message.contains("the ledger exceeds its limit"), is: true, "\(failure.debugDescription)")
   }
 
   @Test func `an acknowledgement that goes back is refused`() throws {
@@ -167,9 +168,9 @@ import Testing
       _ = try stream.next()
       try stream.acknowledge(1)
       try stream.acknowledge(0)
-      #expect(try control.closeCode() == .violation)
+      expect(try control.closeCode(), is: .violation)
     }
-    #expect(failure?.kind == .failed)
+    expect(failure?.kind, is: .failed)
   }
 
   @Test func `another key behind a data stream stops everything, in the words for people`() throws {
@@ -178,7 +179,7 @@ import Testing
       // The sender shows it none.
       #expect(throws: ConnectionError.self) { _ = try receiver.accept(as: try Identity.generate()) }
     }
-    #expect(failure?.message == "The other device's key is not the one you paired with. Stopped.")
+    expect(failure?.message, is: "The other device's key is not the one you paired with. Stopped.")
   }
 
   @Test func `data streams that the receiver never knows end the transfer with a reason`() throws {
@@ -191,8 +192,8 @@ import Testing
         _ = try control.control.exchange(until: .now())
       }
     }
-    #expect(failure?.kind == .connectionLost)
-    #expect(failure?.message.contains("the other device has no session for them") == true)
+    expect(failure?.kind, is: .connectionLost)
+    expect(failure?.message.contains("the other device has no session for them"), is: true)
   }
 
   @Test(arguments: [
@@ -210,11 +211,11 @@ import Testing
     control.control.say(.close(Close(code, "it has\u{1B} to be")))
     control.control.close()
     let failure = sender.failure()
-    #expect(failure?.kind == kind)
-    #expect(failure?.message.hasPrefix("the other device stopped: ") == true)
+    expect(failure?.kind, is: kind)
+    expect(failure?.message.hasPrefix("the other device stopped: "), is: true)
     // Its words are shown only where the code does not say all.
-    #expect(failure?.message.contains("\"it has") == !code.isWorded)
-    #expect(failure?.message.contains("\u{1B}") == false)
+    expect(failure?.message.contains("\"it has"), is: !code.isWorded)
+    expect(failure?.message.contains("\u{1B}"), is: false)
   }
 
   @Test func `no more than the window is under way, and a sender that waits can be stopped`() throws {
@@ -232,17 +233,17 @@ import Testing
         underWay += UInt64(Limits.dataHeader + data.plainLength)
       }
     }
-    #expect(silence?.code == .timedOut)
-    #expect((Limits.smallestWindow / 2...Limits.smallestWindow).contains(underWay))
+    expect(silence?.code, is: .timedOut)
+    expect((Limits.smallestWindow / 2...Limits.smallestWindow).contains(underWay))
     let watch = try Stopwatch()
     sender.sender.stop(.terminated)
     let told = try control.next { message -> Close.Code? in
       if case .close(let close) = message { close.code } else { nil }
     }
     control.control.close()
-    #expect(sender.failure()?.kind == .terminated)
-    #expect(told == .interrupted)
-    #expect(watch.seconds < 5)
+    expect(sender.failure()?.kind, is: .terminated)
+    expect(told, is: .interrupted)
+    expect(watch.seconds < 5)
   }
 
   /// Interrupts a sender one of whose data streams has joined, and plays the receiver's end of
@@ -257,13 +258,13 @@ import Testing
     let watch = try Stopwatch()
     sender.sender.stop(.interrupted)
     act(&stream)
-    #expect(sender.failure()?.kind == .interrupted)
+    expect(sender.failure()?.kind, is: .interrupted)
     _ = consume stream
     return watch.seconds
   }
 
   @Test func `a sender without a reader for its data ends soon when it is stopped`() throws {
-    #expect(try interrupt() < 8)
+    expect(try interrupt() < 8)
   }
 
   @Test func `a data stream on which the receiver never stops talking does not keep the sender from stopping`() throws {
@@ -272,7 +273,7 @@ import Testing
       let deadline = soon()
       while BootInstant.now() < deadline, (try? stream.connection.writeAll(ignored, until: deadline)) != nil {}
     }
-    #expect(seconds < 8)
+    expect(seconds < 8)
   }
 
   @Test func `a device that never finishes the handshake does not hold a sender that is stopped`() throws {
@@ -281,7 +282,7 @@ import Testing
     _ = try sender.events.first { if case .connecting = $0 { true } else { nil } }
     let watch = try Stopwatch()
     sender.sender.stop(.interrupted)
-    #expect(sender.failure()?.kind == .interrupted)
-    #expect(watch.seconds < 3)
+    expect(sender.failure()?.kind, is: .interrupted)
+    expect(watch.seconds < 3)
   }
 }

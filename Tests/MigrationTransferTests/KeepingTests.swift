@@ -1,3 +1,4 @@
+import Expectations
 import MigrationArchive
 import MigrationEngine
 import MigrationSystem
@@ -84,10 +85,10 @@ import Testing
     var other: TransferEntry? = try take(transfer)
     let receiver = try receiver()
     let port = try receiver.port()
-    #expect(try comeBack(known, to: transfer, port) == .silent)
+    expect(try comeBack(known, to: transfer, port), is: .silent)
     withExtendedLifetime(other) {}
     other = nil
-    #expect(try comeBack(known, to: transfer, port) == nil)
+    expect(try comeBack(known, to: transfer, port) == nil)
     receiver.stop()
   }
 
@@ -98,10 +99,10 @@ import Testing
     let receiver = try receiver()
     let port = try receiver.port()
     var other: TransferEntry? = try take(transfer)
-    #expect(try comeBack(known, to: transfer, port) == .silent)
+    expect(try comeBack(known, to: transfer, port), is: .silent)
     withExtendedLifetime(other) {}
     other = nil
-    #expect(try comeBack(known, to: transfer, port) == nil)
+    expect(try comeBack(known, to: transfer, port) == nil)
     receiver.stop()
   }
 
@@ -128,10 +129,10 @@ import Testing
     var frame = StrangeFrame()
     frame.item(ItemRecord(path: try ArchivePath(Self.root.name), generation: 1, body: .directory, mode: 0o755))
     try stream.say(frame.frame(7))
-    #expect(try sender.closeCode() == .violation)
+    expect(try sender.closeCode(), is: .violation)
     sender.control.close()
-    #expect(try comeBack(sender.identity, to: accept.transfer, port) == nil)
-    #expect(try store.list().transfers.map(\.remembered.transfer) == [accept.transfer])
+    expect(try comeBack(sender.identity, to: accept.transfer, port) == nil)
+    expect(try store.list().transfers.map(\.remembered.transfer), is: [accept.transfer])
     stream.connection.close()
     receiver.stop()
   }

@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import MigrationArchive
 import MigrationEngine
@@ -39,22 +40,22 @@ import Testing
     let first = try receiver()
     let paired = try sender("a", to: try first.port(), code: try first.events.code())
     _ = try paired.result()
-    #expect(try !isKnown(paired))
+    expect(try !isKnown(paired))
     // In the same run, and in the next one.
     let again = try sender("b", to: try first.port())
     _ = try again.result()
-    #expect(try isKnown(again))
+    expect(try isKnown(again))
     _ = first.stop()
     let second = try receiver()
     _ = try sender("c", to: try second.port()).result()
-    #expect(try sending.devices().map(\.transfers) == [3])
-    #expect(try receiving.devices().map(\.label) == ["old device"])
+    expect(try sending.devices().map(\.transfers), is: [3])
+    expect(try receiving.devices().map(\.label), is: ["old device"])
     // Another process forgets it while the receiver runs.
-    #expect(try receiving.forgetDevice("old device").transfers.isEmpty)
-    #expect(try sender("d", to: try second.port()).failure()?.message == "a code was asked for")
+    expect(try receiving.forgetDevice("old device").transfers.isEmpty)
+    expect(try sender("d", to: try second.port()).failure()?.message, is: "a code was asked for")
     _ = second.stop()
-    #expect(first.destination.names() == ["a", "b"])
-    #expect(second.destination.names() == ["c"])
+    expect(first.destination.names(), is: ["a", "b"])
+    expect(second.destination.names(), is: ["c"])
   }
 
   @Test func `a sender that was killed with its result sends a known device what has changed since`() throws {
@@ -82,12 +83,12 @@ import Testing
     source.write("a", "second")
     let again = try sender("a", to: try receiver.port())
     let result = try again.result()
-    #expect(result.sentBytes > 0 && result.concludedAt == nil)
+    expect(result.sentBytes > 0 && result.concludedAt == nil)
     let notice = "an earlier run ended before it could tell its result: 1 item, 5 B had arrived; "
-    #expect(again.events.all.contains { if case .notice(let text) = $0 { text.hasPrefix(notice) } else { false } })
-    #expect(try sending.list().transfers.isEmpty)
+    expect(again.events.all.contains { if case .notice(let text) = $0 { text.hasPrefix(notice) } else { false } })
+    expect(try sending.list().transfers.isEmpty)
     _ = receiver.stop()
-    #expect(destination.names() == ["a"] && destination.text("a") == "second")
+    expect(destination.names() == ["a"] && destination.text("a") == "second")
   }
 
   @Test func `a look at what devices have brought creates nothing, and cuts nothing off`() throws {
@@ -97,13 +98,13 @@ import Testing
       .folders([Root(kind: .directory, name: Array("a".utf8))]), name: "a", sources: [SourceIdentity(7)])
     let folder = "receiver/devices/\(peer.description)"
     let before = home.names(folder)
-    #expect(receiving.arrivedItems(of: part, at: Array("/b".utf8)).isEmpty)
-    #expect(home.names(folder) == before)
+    expect(receiving.arrivedItems(of: part, at: Array("/b".utf8)).isEmpty)
+    expect(home.names(folder), is: before)
     _ = try receiving.arrivedItems(from: peer, part, at: Array("/b".utf8))
     let record = try #require(Set(home.names(folder)).subtracting(before).first)
     home.write("\(folder)/\(record)", "no record")
-    #expect(receiving.arrivedItems(of: part, at: Array("/b".utf8)).count == 1)
-    #expect(home.text("\(folder)/\(record)") == "no record")
+    expect(receiving.arrivedItems(of: part, at: Array("/b".utf8)).count, is: 1)
+    expect(home.text("\(folder)/\(record)"), is: "no record")
   }
 
   /// Both devices know each other, and the sender is sending something large.
@@ -122,13 +123,13 @@ import Testing
   @Test func `a device that is forgotten while it sends is a stranger, and nothing is left of its plan`() throws {
     let (receiver, slow) = try begun()
     let forgotten = try receiving.forgetDevice("old device")
-    #expect(forgotten.transfers.count == 1 && forgotten.transfers.first?.notice == nil)
+    expect(forgotten.transfers.count == 1 && forgotten.transfers.first?.notice == nil)
     let failure = try #require(slow.failure())
-    #expect(failure.kind == .refused && failure.message == "the other device does not know this transfer", "\(failure)")
-    #expect(try receiving.devices().isEmpty && receiving.list().transfers.allSatisfy(\.remembered.isDone))
-    #expect(receiver.destination.names() == ["small"])
-    #expect(try sender("big", to: try receiver.port()).failure()?.message == "a code was asked for")
-    #expect(try receiving.devices().isEmpty)
+    expect(failure.kind == .refused && failure.message == "the other device does not know this transfer", "\(failure)")
+    expect(try receiving.devices().isEmpty && receiving.list().transfers.allSatisfy(\.remembered.isDone))
+    expect(receiver.destination.names(), is: ["small"])
+    expect(try sender("big", to: try receiver.port()).failure()?.message, is: "a code was asked for")
+    expect(try receiving.devices().isEmpty)
     _ = receiver.stop()
   }
 
@@ -162,21 +163,21 @@ import Testing
     isDue.withLock { $0 = true }
     // Bytes on any connection let the proxy cut all of them.
     _ = try? StrangeClient(port: proxy.port)
-    #expect(known.failure()?.kind != nil)
-    #expect(try second.destination.names() == [] && receiving.devices().isEmpty)
+    expect(known.failure()?.kind != nil)
+    expect(try second.destination.names() == [] && receiving.devices().isEmpty)
     // With a code it is as new.
-    #expect(try sender("b", to: try second.port(), code: try second.events.code()).failure() == nil)
-    #expect(try second.destination.names() == ["b"] && receiving.devices().count == 1)
+    expect(try sender("b", to: try second.port(), code: try second.events.code()).failure() == nil)
+    expect(try second.destination.names() == ["b"] && receiving.devices().count == 1)
     _ = second.stop()
     proxy.stop()
   }
 
   @Test func `a sender whose user forgets the receiver ends, and continues nothing without a code`() throws {
     let (receiver, slow) = try begun()
-    #expect(try sending.forgetDevice("new device").transfers.count == 1)
-    #expect(slow.failure()?.kind == .refused)
-    #expect(try sending.devices().isEmpty && sending.list().transfers.allSatisfy(\.remembered.isDone))
-    #expect(try sender("big", to: try receiver.port()).failure()?.message == "a code was asked for")
+    expect(try sending.forgetDevice("new device").transfers.count, is: 1)
+    expect(slow.failure()?.kind, is: .refused)
+    expect(try sending.devices().isEmpty && sending.list().transfers.allSatisfy(\.remembered.isDone))
+    expect(try sender("big", to: try receiver.port()).failure()?.message, is: "a code was asked for")
     _ = receiver.stop()
   }
 
@@ -187,9 +188,9 @@ import Testing
     let directory = "receiver/transfers/\(transfer.hexadecimal)-receive"
     // The process that was to remove it was killed.
     home.write("\(directory)/forgotten", [])
-    #expect(try receiving.open(transfer, role: .receiver) == nil)
-    #expect(try receiving.list().transfers.allSatisfy(\.remembered.isDone))
-    #expect(receiver.destination.names() == ["small"])
+    expect(try receiving.open(transfer, role: .receiver) == nil)
+    expect(try receiving.list().transfers.allSatisfy(\.remembered.isDone))
+    expect(receiver.destination.names(), is: ["small"])
   }
 
   @Test func `a record that is written while its device is forgotten does not bring it back`() throws {
@@ -198,7 +199,7 @@ import Testing
       role: .receiver, identity: try identity.encoded(), peer: identity.fingerprint, label: "old", address: "a",
       since: 1, lastUsed: 1, until: nil)
     for _ in 0..<Rounds.count {
-      #expect(try receiving.changingDevices { try receiving.keep(device) })
+      expect(try receiving.changingDevices { try receiving.keep(device) })
       let thread = try OwnerThread(name: "use") { [receiving] in
         for _ in 0..<20 {
           _ = try? receiving.changingDevices {
@@ -208,7 +209,7 @@ import Testing
       }
       #expect(throws: Never.self) { try receiving.forgetDevice("old") }
       thread.join()
-      #expect(try receiving.devices().isEmpty)
+      expect(try receiving.devices().isEmpty)
     }
   }
 
@@ -218,7 +219,7 @@ import Testing
     _ = try sender("a", to: try first.port(), code: try first.events.code()).result()
     _ = first.stop()
     let second = try receiver(remembers: false)
-    #expect(try sender("b", to: try second.port()).failure()?.message == "a code was asked for")
+    expect(try sender("b", to: try second.port()).failure()?.message, is: "a code was asked for")
     _ = second.stop()
   }
 
@@ -237,9 +238,9 @@ import Testing
     _ = try sender("other", to: port).result()
     let resumed = try sender("big", to: port)
     let result = try resumed.result()
-    #expect(result.heldBytes > 0)
+    expect(result.heldBytes > 0)
     _ = first.stop()
-    #expect(first.destination.names() == ["big", "other", "small"])
+    expect(first.destination.names(), is: ["big", "other", "small"])
   }
 
   /// Whether the sender wants to keep the pairing at its second try.
@@ -264,14 +265,14 @@ import Testing
     #expect(throws: Fault.self) { try sending.hold(receiver) }
     _ = first.stop()
     _ = paired.stop()
-    #expect(try sending.devices().count == 1 && receiving.devices().count == 1)
+    expect(try sending.devices().count == 1 && receiving.devices().count == 1)
     let second = try RunningReceiver(
       Scratch(), giveUpAfter: 60, keepsPairings: true, knownDevices: .migrating(isKept: false), store: receiving)
     let again = try migration(to: try second.port(), isKept: isKept)
     _ = try again.result()
-    #expect(try isKnown(again))
-    #expect(try sending.devices().map(\.label) == (isKept ? ["new device"] : []))
-    #expect(try receiving.devices().map(\.label) == (isKept ? ["old device"] : []))
+    expect(try isKnown(again))
+    expect(try sending.devices().map(\.label), is: (isKept ? ["new device"] : []))
+    expect(try receiving.devices().map(\.label), is: (isKept ? ["old device"] : []))
   }
 
   private func migration(to port: UInt16, code: PairingCode? = nil, isKept: Bool = true) throws -> RunningSender {
@@ -284,7 +285,7 @@ import Testing
     _ = try receiver().stop()
     home.write("receiver/devices/key", [1, 2, 3], mode: 0o600)
     let failure = #expect(throws: TransferFailure.self) { try receiver() }
-    #expect(failure?.message.contains("receiver/devices/key', cannot be used") == true, "\(failure as Any)")
-    #expect(failure?.hint?.hasPrefix("Remove that file") == true)
+    expect(failure?.message.contains("receiver/devices/key', cannot be used"), is: true, "\(failure as Any)")
+    expect(failure?.hint?.hasPrefix("Remove that file"), is: true)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationEngine
 import Testing
 
@@ -9,10 +10,10 @@ import Testing
     let (parting, gone) = (try ServedConnection(ConnectionID(1)), try ServedConnection(ConnectionID(2)))
     lastWords.during(gone) {}
     lastWords.during(parting) {
-      #expect(!parting.dismissal.isDismissed)
+      expect(!parting.dismissal.isDismissed)
       lastWords.dismiss()
-      #expect(parting.dismissal.isDismissed)
+      expect(parting.dismissal.isDismissed)
     }
-    #expect(!gone.dismissal.isDismissed)
+    expect(!gone.dismissal.isDismissed)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationArchive
 import MigrationEngine
@@ -52,12 +53,12 @@ import Testing
     sender.withLock { $0 = made }
     sender.broadcast()
     guard isImported else {
-      #expect(receiver.failure()?.kind == .failed)
+      expect(receiver.failure()?.kind, is: .failed)
       return
     }
     _ = try receiver.events.first { if case .done = $0 { true } else { nil } }
-    #expect(receiver.stop() == nil)
-    #expect(named(receiver.events) == expected)
+    expect(receiver.stop() == nil)
+    expect(named(receiver.events), is: expected)
   }
 
   /// A receiver that comes back, as soon as the one before has let go of the destination.
@@ -77,11 +78,11 @@ import Testing
     try run(isImported: isImported)
     let receiver = try receiver()
     let sender = try sender(to: try receiver.port(), code: nil)
-    #expect(try sender.result().notStored == 2)
-    #expect(try receiver.result().notStored == 2)
-    #expect(named(sender.events) == expected)
-    #expect(named(receiver.events) == expected)
-    #expect(destination.content("tree/kept") == patternData(5_000))
-    #expect(try receiving.list().transfers.isEmpty && sending.list().transfers.isEmpty)
+    expect(try sender.result().notStored, is: 2)
+    expect(try receiver.result().notStored, is: 2)
+    expect(named(sender.events), is: expected)
+    expect(named(receiver.events), is: expected)
+    expect(destination.content("tree/kept"), is: patternData(5_000))
+    expect(try receiving.list().transfers.isEmpty && sending.list().transfers.isEmpty)
   }
 }

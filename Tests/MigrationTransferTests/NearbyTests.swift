@@ -1,3 +1,4 @@
+import Expectations
 import MigrationArchive
 import MigrationEngine
 import MigrationSystem
@@ -53,9 +54,9 @@ private final class SimulatedSearch: NearbySearch {
       }
     }
     let sent = try end.value()
-    #expect(try receiver.result().total == sent.total)
-    #expect(asked.withLock { $0 } == ["other (127.0.0.1)", "new (127.0.0.1)", "code of new (127.0.0.1)"])
-    #expect(search.looks.withLock { $0 } == 1)
+    expect(try receiver.result().total, is: sent.total)
+    expect(asked.withLock { $0 }, is: ["other (127.0.0.1)", "new (127.0.0.1)", "code of new (127.0.0.1)"])
+    expect(search.looks.withLock { $0 }, is: 1)
   }
 
   @Test func `where no device is found nothing is asked`() throws {
@@ -72,8 +73,8 @@ private final class SimulatedSearch: NearbySearch {
       try sender.run { (_) throws(TransferFailure) in throw TransferFailure(.usage, "a code was asked for") }
     }
     let failure = #expect(throws: TransferFailure.self) { try end.value() }
-    #expect(failure?.message == "no device is waiting on this network")
-    #expect(failure?.kind == .connectionLost)
-    #expect(events.all.contains { if case .looking = $0 { true } else { false } })
+    expect(failure?.message, is: "no device is waiting on this network")
+    expect(failure?.kind, is: .connectionLost)
+    expect(events.all.contains { if case .looking = $0 { true } else { false } })
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationArchive
 import MigrationEngine
 import MigrationSystem
@@ -29,9 +30,9 @@ import Testing
     func expectArrival() throws {
       let (sent, received) = (try sender.result(), try receiver.result())
       sent.expectAgreement(with: received)
-      #expect(sent.total.items == 103)
-      #expect(destination.names() == ["tree"])
-      #expect(destination.content("tree/file").map { [UInt8]($0) } == content)
+      expect(sent.total.items, is: 103)
+      expect(destination.names(), is: ["tree"])
+      expect(destination.content("tree/file").map { [UInt8]($0) }, is: content)
     }
   }
 
@@ -54,11 +55,11 @@ import Testing
       return nil
     }
     for question in asked { try question.wait() }
-    #expect(stopped.sender.stop()?.kind == .interrupted)
-    #expect(stopped.receiver.failure()?.kind == .connectionLost)
+    expect(stopped.sender.stop()?.kind, is: .interrupted)
+    expect(stopped.receiver.failure()?.kind, is: .connectionLost)
     try Ends(3).expectArrival()
     answer.set(())
     try other.expectArrival()
-    #expect(stopped.destination.names() == [])
+    expect(stopped.destination.names(), is: [])
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationArchive
 import MigrationEngine
@@ -24,11 +25,12 @@ import Testing
     let failure = #expect(throws: TransferFailure.self) {
       try send([source.at("file")], to: try receiver.port(), code: another(code))
     }
-    #expect(failure?.kind == .pairing)
-    #expect(failure?.message == "The code did not match. Nothing was sent.")
-    #expect(
-      failure?.hint
-        == "Check the code shown on the other device. If this keeps happening, another device on this network may be interfering."
+    expect(failure?.kind, is: .pairing)
+    expect(failure?.message, is: "The code did not match. Nothing was sent.")
+    expect(
+      failure?.hint,
+      is:
+        "Check the code shown on the other device. If this keeps happening, another device on this network may be interfering."
     )
     let told = try receiver.events.first { event in
       if case .wrongCode(let attempt, let allowed, let from, let left) = event {
@@ -37,11 +39,11 @@ import Testing
         nil
       }
     }
-    #expect(told == "1 of 3 from 127.0.0.1, 98 left")
-    #expect(destination.names().isEmpty)
+    expect(told, is: "1 of 3 from 127.0.0.1, 98 left")
+    expect(destination.names().isEmpty)
     try sendOnceFree([source.at("file")], to: try receiver.port(), code: code)
     _ = try receiver.result()
-    #expect(destination.names() == ["file"])
+    expect(destination.names(), is: ["file"])
   }
 
   /// Sends from the address whose guess was wrong a moment ago, which has to wait.
@@ -63,14 +65,14 @@ import Testing
     let code = try receiver.events.code()
     for host in 2...4 {
       var client = try StrangeClient(port: port, from: "127.0.0.\(host)")
-      #expect(try client.guess() == .codeMismatch)
+      expect(try client.guess(), is: .codeMismatch)
     }
     let next = try receiver.events.code(2)
-    #expect(next != code)
+    expect(next != code)
     var late = try PairingExchange(port, code, from: "127.0.0.5")
-    #expect(try late.prove() == .codeMismatch)
+    expect(try late.prove(), is: .codeMismatch)
     var honest = try PairingExchange(port, next, from: "127.0.0.6")
-    #expect(try honest.prove() == nil)
+    expect(try honest.prove() == nil)
     receiver.stop()
   }
 
@@ -82,8 +84,8 @@ import Testing
     var second = try StrangeClient(port: port)
     let one = try first.exchangeShares(code)
     let other = try second.exchangeShares(code)
-    #expect(try first.confirm(one.confirmA) == nil)
-    #expect(try second.confirm(other.confirmA) == .codeExpired)
+    expect(try first.confirm(one.confirmA) == nil)
+    expect(try second.confirm(other.confirmA), is: .codeExpired)
     receiver.stop()
   }
 
@@ -98,8 +100,8 @@ import Testing
     }
     var client = try StrangeClient(port: port)
     let confirmations = try client.exchangeShares(code)
-    #expect(try client.confirm(confirmations.confirmA) == nil)
-    #expect(receiver.events.wrongCodes == 0)
+    expect(try client.confirm(confirmations.confirmA) == nil)
+    expect(receiver.events.wrongCodes, is: 0)
     receiver.stop()
   }
 
@@ -112,7 +114,7 @@ import Testing
       Issue.record("the receiver confirms")
       return
     }
-    #expect(proof == confirmations.confirmB)
+    expect(proof, is: confirmations.confirmB)
     receiver.stop()
   }
 
@@ -133,7 +135,7 @@ import Testing
     _ = try receiver.events.code()
     var client = try StrangeClient(port: try receiver.port())
     try client.say(bytes)
-    #expect(try client.refusal() == reason)
+    expect(try client.refusal(), is: reason)
     receiver.stop()
   }
 
@@ -146,7 +148,7 @@ import Testing
     _ = try receiver.events.code()
     var client = try StrangeClient(port: try receiver.port())
     try client.say([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [lowest, highest, 1, 0, 0, 0, 0])
-    #expect(try client.connection.readExactly(answer.count, until: soon()) == answer)
+    expect(try client.connection.readExactly(answer.count, until: soon()), is: answer)
     receiver.stop()
   }
 
@@ -158,9 +160,9 @@ import Testing
       try client.connection.say(
         .clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair), until: soon())
       try client.connection.say(.pairA([prefix] + [UInt8](repeating: 7, count: 64)), until: soon())
-      #expect(try client.refusal() == .malformed)
+      expect(try client.refusal(), is: .malformed)
     }
-    #expect(receiver.events.wrongCodes == 0)
+    expect(receiver.events.wrongCodes, is: 0)
     receiver.stop()
   }
 
@@ -173,7 +175,7 @@ import Testing
     var client = try StrangeClient(port: try receiver.port())
     try client.connection.say(
       .clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair), until: soon())
-    #expect(try client.refusal() == .busy)
+    expect(try client.refusal(), is: .busy)
     receiver.stop()
   }
 }

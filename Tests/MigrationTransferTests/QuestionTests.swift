@@ -1,3 +1,4 @@
+import Expectations
 import MigrationEngine
 import MigrationWire
 import Testing
@@ -39,26 +40,26 @@ import Testing
     var receiver = spent()
     let codes = receiver.codes
     for _ in 0..<3 { receiver.feed(.timePassed) }
-    #expect(receiver.questions(.restart) == 1)
+    expect(receiver.questions(.restart), is: 1)
     receiver.feed(.answered(true))
     receiver.makeCodes()
-    #expect(receiver.codes == codes + 1)
+    expect(receiver.codes, is: codes + 1)
     receiver.feed(.answered(false))
-    #expect(!receiver.isOver && receiver.questions(.restart) == 1)
+    expect(!receiver.isOver && receiver.questions(.restart) == 1)
   }
 
   @Test func `nothing reads while something else is asked, and afterwards it is asked again`() {
     var receiver = spent()
     let connection = offer(&receiver)
     // The terminal is free only when the question has ended.
-    #expect(receiver.withdrawals == 1 && consentQuestions(receiver) == 0)
+    expect(receiver.withdrawals == 1 && consentQuestions(receiver) == 0)
     receiver.feed(.answered(nil))
-    #expect(consentQuestions(receiver) == 1 && receiver.questions(.restart) == 1)
+    expect(consentQuestions(receiver) == 1 && receiver.questions(.restart) == 1)
     receiver.feed(.broke(connection, Fault(.connection, "it was cut")))
-    #expect(receiver.withdrawals == 2 && receiver.questions(.restart) == 1)
+    expect(receiver.withdrawals == 2 && receiver.questions(.restart) == 1)
     receiver.feed(.closed(connection))
     receiver.feed(.answered(nil))
-    #expect(receiver.questions(.restart) == 2)
+    expect(receiver.questions(.restart), is: 2)
   }
 
   @Test func `an answer that came too late counts for nothing`() {
@@ -70,7 +71,7 @@ import Testing
     receiver.feed(.closed(connection))
     receiver.feed(.answered(true))
     receiver.makeCodes()
-    #expect(receiver.codes == codes && receiver.questions(.restart) == 2)
+    expect(receiver.codes == codes && receiver.questions(.restart) == 2)
   }
 
   @Test func `a question about an offer replaces this one`() {
@@ -78,7 +79,7 @@ import Testing
     _ = offer(&receiver)
     receiver.feed(.answered(nil))
     let said = receiver.feed(.answered(true))
-    #expect(said.contains { if case .record = $0 { true } else { false } })
-    #expect(receiver.questions(.restart) == 1)
+    expect(said.contains { if case .record = $0 { true } else { false } })
+    expect(receiver.questions(.restart), is: 1)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationArchive
 import MigrationEngine
@@ -20,9 +21,9 @@ import Testing
     let closed = try HeldPort()
     let open = try ListeningSocket(on: .loopback(port: 0))
     let (dead, live) = (SocketAddress.loopback(port: closed.number), open.address)
-    #expect(try run([live]) == live)
-    #expect(try run([dead, dead, live]) == live)
-    #expect(try run([live, dead]) == live)
+    expect(try run([live]), is: live)
+    expect(try run([dead, dead, live]), is: live)
+    expect(try run([live, dead]), is: live)
   }
 
   @Test func `a port at which nothing listens is refused, and its address is named`() throws {
@@ -32,15 +33,15 @@ import Testing
       Issue.record("it ended by \(String(describing: failure))")
       return
     }
-    #expect(address == .loopback(port: closed.number))
-    #expect(error.description == "cannot connect to 127.0.0.1:\(closed.number): Connection refused")
+    expect(address, is: .loopback(port: closed.number))
+    expect(error.description, is: "cannot connect to 127.0.0.1:\(closed.number): Connection refused")
   }
 
   @Test func `two ends that dial each other at the same time from their ports are connected`() throws {
     // The kernel may have given a port to another program's connection too, which does not share it.
     var isShared = false
     for _ in 1...20 where !isShared { isShared = try dialEachOther() }
-    #expect(isShared)
+    expect(isShared)
   }
 
   @Test func `strangers that come to the door without an end do not prolong a race`() throws {
@@ -88,7 +89,7 @@ import Testing
     }
     try round.value()
     let greeted = strangers.count(where: \.isGreeted)
-    #expect((1...WayRound.mostGreetings).contains(greeted) && strangers.count > WayRound.mostGreetings, "\(greeted)")
+    expect((1...WayRound.mostGreetings).contains(greeted) && strangers.count > WayRound.mostGreetings, "\(greeted)")
   }
 
   /// Returns false if a port is not shared.
@@ -109,7 +110,7 @@ import Testing
     do {
       let reached = try Race(addresses: [own], port: .shared(other.port), patience: 60, wakeup: Wakeup()) { false }
         .run()
-      #expect(try course.next().remoteAddress == other && reached.remoteAddress == own)
+      expect(try course.next().remoteAddress == other && reached.remoteAddress == own)
       return true
     } catch Race.Failure.lost(_, _, let error) where error.errno == EADDRINUSE { return false }
   }
@@ -117,7 +118,7 @@ import Testing
   @Test func `an address that is silent holds up no other`() throws {
     let silent = try SilentPort()
     let open = try ListeningSocket(on: .loopback(port: 0))
-    #expect(try run([silent.address, open.address]) == open.address)
+    expect(try run([silent.address, open.address]), is: open.address)
   }
 
   @Test func `an address that does not answer in its time is silent`() throws {
@@ -129,7 +130,7 @@ import Testing
       Issue.record("it ended by \(String(describing: failure))")
       return
     }
-    #expect(error.description == "cannot connect to \(silent.address): it does not answer")
+    expect(error.description, is: "cannot connect to \(silent.address): it does not answer")
   }
 
   @Test func `a race is left when this end is stopped, and only then`() throws {
@@ -142,7 +143,7 @@ import Testing
     }
     let open = try ListeningSocket(on: .loopback(port: 0))
     wakeup.signal()
-    #expect(try run([silent.address, open.address], wakeup) == open.address)
+    expect(try run([silent.address, open.address], wakeup), is: open.address)
   }
 
   @Test func `a look is ended by its stop`() throws {
@@ -158,15 +159,15 @@ import Testing
 
   @Test func `words of the kernel are told apart`() throws {
     let refused = SystemError(errno: 111, operation: "connect")
-    #expect(AddressRace.Obstacle(refused) == .refused)
+    expect(AddressRace.Obstacle(refused), is: .refused)
     for number: CInt in [100, 101, 112, 113] {
-      #expect(AddressRace.Obstacle(SystemError(errno: number, operation: "connect")) == .noWay)
+      expect(AddressRace.Obstacle(SystemError(errno: number, operation: "connect")), is: .noWay)
     }
     for number: CInt in [1, 13] {
-      #expect(AddressRace.Obstacle(SystemError(errno: number, operation: "connect")) == .forbidden)
+      expect(AddressRace.Obstacle(SystemError(errno: number, operation: "connect")), is: .forbidden)
     }
-    #expect(AddressRace.Obstacle(SystemError(errno: 110, operation: "connect")) == .silent)
-    #expect(AddressRace.Obstacle(SystemError(reason: "no", operation: "connect")) == .other("no"))
+    expect(AddressRace.Obstacle(SystemError(errno: 110, operation: "connect")), is: .silent)
+    expect(AddressRace.Obstacle(SystemError(reason: "no", operation: "connect")), is: .other("no"))
   }
 
   @Test func `a process that may open no more files says so, whatever it wanted to open`() {
@@ -178,7 +179,7 @@ import Testing
         Fault(ArchiveError(.exportFailed, "a file cannot be read", cause: error)),
       ]
       for fault in faults {
-        #expect(fault.kind == .failed && fault.hint?.contains("ulimit -n") == true)
+        expect(fault.kind == .failed && fault.hint?.contains("ulimit -n") == true)
       }
     }
   }
@@ -203,8 +204,8 @@ import Testing
         to: [.loopback(port: deafPort), .loopback(port: receiver.port)], wakeup: try Wakeup(), isReached: isReached)
       address = connection.remoteAddress
     }
-    #expect(address.port == receiver.port)
-    #expect(isReached.isSet)
+    expect(address.port, is: receiver.port)
+    expect(isReached.isSet)
     try cutter.value()
     try server.value()
   }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationArchive
 import MigrationEngine
 import MigrationSystem
@@ -60,10 +61,10 @@ import Testing
     let total = Tally(items: 1, bytes: 0)
     sender.control.say(.finish(Finish(total: total, unsent: 0, digest: mark)))
     let done = try sender.next { if case .done(let done) = $0 { done } else { nil } }
-    #expect(done?.total == total)
+    expect(done?.total, is: total)
     sender.control.say(.receipt)
     sender.control.close()
-    #expect(try receiver.result().total == total)
+    expect(try receiver.result().total, is: total)
     held.control.close()
   }
 }

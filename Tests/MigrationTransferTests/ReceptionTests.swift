@@ -1,3 +1,4 @@
+import Expectations
 import MigrationArchive
 import MigrationEngine
 import MigrationSystem
@@ -39,7 +40,7 @@ import Testing
     _ = try sender.next { if case .done = $0 { true } else { nil } }
     try stream.say(try directory())
     try expectEnd(&stream)
-    #expect(destination.names() == [])
+    expect(destination.names(), is: [])
     sender.control.say(.receipt)
     sender.control.close()
     receiver.stop()
@@ -55,12 +56,12 @@ import Testing
     try expectEnd(&again)
     var heir = try sender.join(port, Join(session: accept.session, stream: 4, replaces: 5))
     try heir.say(try directory())
-    #expect(try heir.connection.readExactly(1, until: soon()) == [FrameType.ack.rawValue])
+    expect(try heir.connection.readExactly(1, until: soon()), is: [FrameType.ack.rawValue])
     var late = try sender.join(port, Join(session: accept.session, stream: 5))
     try expectEnd(&late)
     sender.control.say(.close(Close(.interrupted, "enough")))
     sender.control.close()
-    #expect(receiver.failure()?.kind == .connectionLost)
+    expect(receiver.failure()?.kind, is: .connectionLost)
     _ = consume first
   }
 
@@ -71,12 +72,12 @@ import Testing
     let port = try receiver.port()
     var first = try sender.join(port, Join(session: accept.session, stream: 0))
     try first.say(try directory())
-    #expect(try first.connection.readExactly(1, until: soon()) == [FrameType.ack.rawValue])
+    expect(try first.connection.readExactly(1, until: soon()), is: [FrameType.ack.rawValue])
     let heir = try sender.join(port, Join(session: accept.session, stream: 2, replaces: 1))
     try expectEnd(&first)
     sender.control.say(.close(Close(.interrupted, "enough")))
     sender.control.close()
-    #expect(receiver.failure()?.kind == .connectionLost)
+    expect(receiver.failure()?.kind, is: .connectionLost)
     _ = consume heir
   }
 
@@ -88,7 +89,7 @@ import Testing
     try stream.say(Array(try directory().prefix(7)))
     sender.control.close()
     try expectEnd(&stream)
-    #expect(receiver.failure()?.kind == .connectionLost)
+    expect(receiver.failure()?.kind, is: .connectionLost)
   }
 
   @Test func `a data stream that never pauses does not keep the receiver from stopping`() throws {
@@ -102,17 +103,17 @@ import Testing
     let ignored: [UInt8] = [0x90, 0, 0, 0x40, 0] + [UInt8](repeating: 0, count: 0x4000)
     while BootInstant.now() < deadline, (try? stream.connection.writeAll(ignored, until: deadline)) != nil {}
     let code = try sender.closeCode()
-    #expect(code == .interrupted)
+    expect(code, is: .interrupted)
     sender.control.close()
-    #expect(receiver.failure()?.kind == .terminated)
-    #expect(watch.seconds < 8)
+    expect(receiver.failure()?.kind, is: .terminated)
+    expect(watch.seconds < 8)
   }
 
   @Test func `behind the gate nothing is written, and it does not shut on a writer`() throws {
     let gate = WritingGate()
     #expect(throws: ConnectionError(Violation(.state, "a data frame"))) { try gate.enter() }
     gate.open()
-    #expect(try gate.enter())
+    expect(try gate.enter())
     #expect(throws: Violation.self) { try gate.shut() }
     gate.leave()
     try gate.shut()
@@ -122,9 +123,9 @@ import Testing
   @Test func `behind a closed gate no writer enters any more, and one that is inside may leave`() throws {
     let gate = WritingGate()
     gate.open()
-    #expect(try gate.enter())
+    expect(try gate.enter())
     gate.discard()
-    #expect(try !gate.enter())
+    expect(try !gate.enter())
     gate.close()
     #expect(throws: ConnectionError.self) { try gate.enter() }
     gate.leave()

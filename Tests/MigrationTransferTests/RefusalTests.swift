@@ -1,3 +1,4 @@
+import Expectations
 import MigrationArchive
 import MigrationEngine
 import MigrationSystem
@@ -26,29 +27,29 @@ import Testing
   @Test func `an offer that does not fit is refused with the figures`() throws {
     let destination = try Scratch()
     let (close, failure) = try refusal(of: StrangeSender.offer([Self.root], bytes: 1 << 60), destination)
-    #expect(close?.code == .noSpace)
-    #expect(close.map { ($0.bytes?.needed ?? 0) >= 1 << 60 } == true)
-    #expect(close.map { ($0.bytes?.available ?? .max) < 1 << 60 } == true)
-    #expect(failure?.kind == .noSpace)
-    #expect(destination.names() == [])
+    expect(close?.code, is: .noSpace)
+    expect(close.map { ($0.bytes?.needed ?? 0) >= 1 << 60 }, is: true)
+    expect(close.map { ($0.bytes?.available ?? .max) < 1 << 60 }, is: true)
+    expect(failure?.kind, is: .noSpace)
+    expect(destination.names(), is: [])
   }
 
   @Test func `an offer of a name that is taken is refused with the name`() throws {
     let destination = try Scratch()
     destination.write("root/kept", [])
     let (close, failure) = try refusal(of: StrangeSender.offer([Self.root]), destination)
-    #expect(close?.code == .exists)
-    #expect(close?.name == Self.root.name)
-    #expect(failure?.kind == .refused)
-    #expect(destination.names() == ["root"])
+    expect(close?.code, is: .exists)
+    expect(close?.name, is: Self.root.name)
+    expect(failure?.kind, is: .refused)
+    expect(destination.names(), is: ["root"])
   }
 
   @Test func `a transfer that is not known here cannot be continued`() throws {
     let destination = try Scratch()
     let (close, failure) = try refusal(of: StrangeSender.offer([Self.root]), continuing: 7, destination)
-    #expect(close?.code == .unknownTransfer)
-    #expect(failure?.kind == .refused)
-    #expect(destination.names() == [])
+    expect(close?.code, is: .unknownTransfer)
+    expect(failure?.kind, is: .refused)
+    expect(destination.names(), is: [])
   }
 
   @Test func `a receiver that is stopped in front of READY, and behind it, ends as its user said`() throws {
@@ -62,17 +63,17 @@ import Testing
         sender.control.say(StrangeSender.greeting)
         _ = try sender.next { if case .greeting = $0 { true } else { nil } }
         receiver.receiver.stop(.terminated)
-        #expect(try sender.closeCode() == .interrupted)
+        expect(try sender.closeCode(), is: .interrupted)
         sender.control.close()
-        #expect(receiver.failure()?.kind == .terminated)
+        expect(receiver.failure()?.kind, is: .terminated)
       } else {
         var client = try StrangeClient(port: port)
         _ = try client.exchangeShares(code)
         receiver.receiver.stop(.terminated)
-        #expect(receiver.failure()?.kind == .terminated)
+        expect(receiver.failure()?.kind, is: .terminated)
         #expect(throws: ConnectionError.self) { try client.connection.pairingFrame(until: soon()) }
       }
-      #expect(watch.seconds < 5)
+      expect(watch.seconds < 5)
     }
   }
 }

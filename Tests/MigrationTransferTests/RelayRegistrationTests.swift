@@ -1,3 +1,4 @@
+import Expectations
 import MigrationEngine
 import MigrationSystem
 import MigrationWire
@@ -12,7 +13,7 @@ import Testing
   private static func placed(now: Double = 0) throws -> RelayRegistration {
     var registration = RelayRegistration(now: now)
     let place = try #require(RelayPlace(withoutCheck: 12))
-    #expect(try registration.take(.place(place), now: now) == .placed(place))
+    expect(try registration.take(.place(place), now: now), is: .placed(place))
     return registration
   }
 
@@ -22,27 +23,27 @@ import Testing
     var registration = RelayRegistration(now: 0)
     #expect(throws: RelayTrouble.foreign) { try registration.take(.ring(call, caller), now: 0) }
     registration = try Self.placed()
-    #expect(try registration.take(.ring(call, caller), now: 1) == .rung(call, caller))
+    expect(try registration.take(.ring(call, caller), now: 1), is: .rung(call, caller))
     #expect(throws: RelayTrouble.foreign) { try registration.take(.place(place), now: 1) }
   }
 
   @Test func `a relay answers each sign of life once`() throws {
     var registration = try Self.placed()
     #expect(throws: RelayTrouble.foreign) { try registration.take(.pong, now: 1) }
-    #expect(registration.due([], now: 19) == [] && registration.due([], now: 20) == [.ping])
-    #expect(try registration.take(.pong, now: 21) == nil)
+    expect(registration.due([], now: 19) == [] && registration.due([], now: 20) == [.ping])
+    expect(try registration.take(.pong, now: 21) == nil)
     #expect(throws: RelayTrouble.foreign) { try registration.take(.pong, now: 21) }
   }
 
   @Test func `a registration ends without a place, and without a sign of life`() throws {
-    #expect(RelayRegistration(now: 5).nextMoment == 15)
+    expect(RelayRegistration(now: 5).nextMoment, is: 15)
     var registration = try Self.placed()
-    #expect((registration.nextMoment, registration.silentAt) == (20, 60))
-    #expect(registration.due([Self.meeting], now: 8) == [.meet(Self.meeting)])
-    #expect(registration.due([Self.meeting], now: 9) == [] && registration.nextMoment == 28)
+    expect((registration.nextMoment, registration.silentAt) == (20, 60))
+    expect(registration.due([Self.meeting], now: 8), is: [.meet(Self.meeting)])
+    expect(registration.due([Self.meeting], now: 9) == [] && registration.nextMoment == 28)
     _ = registration.due([], now: 28)
     _ = try registration.take(.pong, now: 30)
-    #expect((registration.nextMoment, registration.silentAt) == (48, 90))
+    expect((registration.nextMoment, registration.silentAt) == (48, 90))
   }
 
   @Test func `the challenge of a relay comes first, and once`() throws {
@@ -69,8 +70,8 @@ import Testing
     func next(_ trouble: RelayTrouble, stood: Double = 0) -> Double {
       backoff.next(behind: trouble, stood: stood, spread: 0)
     }
-    #expect((0..<6).map { _ in next(.foreign, stood: 1) } == [1, 2, 4, 8, 16, 30])
-    #expect(next(.lost(""), stood: 29) == 30 && next(.lost(""), stood: 30) == 1)
-    #expect(next(.refused(.busy, wait: 10)) == 10 && next(.refused(.busy, wait: 3_600)) == 30)
+    expect((0..<6).map { _ in next(.foreign, stood: 1) }, is: [1, 2, 4, 8, 16, 30])
+    expect(next(.lost(""), stood: 29) == 30 && next(.lost(""), stood: 30) == 1)
+    expect(next(.refused(.busy, wait: 10)) == 10 && next(.refused(.busy, wait: 3_600)) == 30)
   }
 }

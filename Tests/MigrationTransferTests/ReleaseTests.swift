@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationArchive
 import MigrationEngine
@@ -65,9 +66,9 @@ private final class ObservedSource: ItemSource {
     let code = try receiver.events.code()
     _ = try RunningThread("sender") { try sender.run { (_) throws(TransferFailure) in TypedCode(code: code) } }.value()
     _ = try receiver.result()
-    #expect(observed.exports.count == 1)
-    #expect(observed.exports.areReleased())
-    #expect(observed.signals.areReleased())
+    expect(observed.exports.count, is: 1)
+    expect(observed.exports.areReleased())
+    expect(observed.signals.areReleased())
   }
 
   @Test func `a queue without a loop keeps no event`() throws {
@@ -80,9 +81,9 @@ private final class ObservedSource: ItemSource {
     }
     post()
     queue.close()
-    #expect(events.areReleased())
+    expect(events.areReleased())
     post()
-    #expect(events.areReleased())
-    #expect(queue.take().isEmpty)
+    expect(events.areReleased())
+    expect(queue.take().isEmpty)
   }
 }

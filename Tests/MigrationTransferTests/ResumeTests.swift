@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import MigrationArchive
 import MigrationEngine
@@ -52,9 +53,9 @@ private final class Pair {
   }
 
   func checkArrived() {
-    #expect(destination.content("tree/big") == big)
-    for number in 0..<100 { #expect(destination.content("tree/\(number)") == patternData(5000, seed: UInt64(number))) }
-    #expect(destination.names() == ["tree"])
+    expect(destination.content("tree/big"), is: big)
+    for number in 0..<100 { expect(destination.content("tree/\(number)"), is: patternData(5000, seed: UInt64(number))) }
+    expect(destination.names(), is: ["tree"])
   }
 }
 
@@ -116,7 +117,7 @@ private final class Barrier: Sendable {
     try FileManager.default.moveItem(atPath: kept, toPath: transfers)
     let again = try pair.receiver()
     let result = try pair.sender(to: try again.port(), code: nil).result()
-    #expect(result.total == total && result.sentBytes == 0)
+    expect(result.total == total && result.sentBytes == 0)
     pair.checkArrived()
     again.stop()
   }
@@ -143,7 +144,7 @@ private final class Barrier: Sendable {
     // No program listens there.
     let sender = try pair.sender(to: 1, code: nil)
     let result = try sender.result()
-    #expect(result.total == Tally(items: 3, bytes: 4))
+    expect(result.total, is: Tally(items: 3, bytes: 4))
     let isNamed = sender.events.all.contains { event in
       if case .notStored(let item, nil) = event {
         item.path == path.bytes && item.reason == .nameNotAllowed
@@ -151,9 +152,9 @@ private final class Barrier: Sendable {
         false
       }
     }
-    #expect(isNamed)
-    #expect((result.sentBytes, result.heldBytes, result.unsent) == (0, 4, 1))
-    #expect(try pair.sendingStore.list().transfers.isEmpty)
+    expect(isNamed)
+    expect((result.sentBytes, result.heldBytes, result.unsent) == (0, 4, 1))
+    expect(try pair.sendingStore.list().transfers.isEmpty)
   }
 
   @Test func `a transfer of which nothing had arrived gives way to a new pairing`() throws {
@@ -171,7 +172,7 @@ private final class Barrier: Sendable {
     _ = try sender.result()
     _ = try receiver.result()
     pair.checkArrived()
-    #expect(try pair.receivingStore.list().transfers.isEmpty)
+    expect(try pair.receivingStore.list().transfers.isEmpty)
   }
 
   @Test func `a second receiver on one destination is refused and names the first`() throws {
@@ -181,8 +182,8 @@ private final class Barrier: Sendable {
     let failure = #expect(throws: TransferFailure.self) {
       try RunningReceiver(pair.destination, store: pair.receivingStore)
     }
-    #expect(failure?.kind == .refused)
-    #expect(failure?.message.contains("(process \(getpid()))") == true, "\(failure.debugDescription)")
+    expect(failure?.kind, is: .refused)
+    expect(failure?.message.contains("(process \(getpid()))"), is: true, "\(failure.debugDescription)")
     first.stop()
   }
 }

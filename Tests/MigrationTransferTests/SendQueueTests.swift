@@ -1,3 +1,4 @@
+import Expectations
 import MigrationArchive
 import MigrationEngine
 import MigrationSystem
@@ -50,51 +51,51 @@ private final class ByteSource: FrameSource {
     let wakeup = try Wakeup()
     queue.register(0, wakeup)
     queue.serve(ByteSource(1...3))
-    #expect(sent(queue.next(for: 0)) == 1 && sent(queue.next(for: 0)) == 2)
-    #expect(waits(queue.next(for: 0)))
-    #expect(queue.counts().arrived == Tally() && queue.counts().waitingFrames == 1)
+    expect(sent(queue.next(for: 0)) == 1 && sent(queue.next(for: 0)) == 2)
+    expect(waits(queue.next(for: 0)))
+    expect(queue.counts().arrived == Tally() && queue.counts().waitingFrames == 1)
     queue.written(1, on: 0)
-    #expect(try isSignalled(wakeup))
-    #expect(sent(queue.next(for: 0)) == 3)
-    #expect(queue.counts().arrived == Tally(items: 1, bytes: 10))
+    expect(try isSignalled(wakeup))
+    expect(sent(queue.next(for: 0)), is: 3)
+    expect(queue.counts().arrived, is: Tally(items: 1, bytes: 10))
   }
 
   @Test func `only its successor gets the frames of a broken stream, in order`() throws {
     let queue = SendQueue(window: 1 << 30) { _ in }
     for number in 0..<3 as Range<UInt32> { queue.register(number, try Wakeup()) }
     queue.serve(ByteSource(1...5))
-    #expect(sent(queue.next(for: 0)) == 1)
-    #expect(sent(queue.next(for: 1)) == 2)
-    #expect(sent(queue.next(for: 0)) == 3)
+    expect(sent(queue.next(for: 0)), is: 1)
+    expect(sent(queue.next(for: 1)), is: 2)
+    expect(sent(queue.next(for: 0)), is: 3)
     queue.lost(0, replacedBy: 2)
-    #expect(sent(queue.next(for: 1)) == 4)
-    #expect(sent(queue.next(for: 2)) == 1)
+    expect(sent(queue.next(for: 1)), is: 4)
+    expect(sent(queue.next(for: 2)), is: 1)
     queue.lost(2, replacedBy: 3)
     queue.register(3, try Wakeup())
-    #expect(sent(queue.next(for: 1)) == 5)
-    #expect(sent(queue.next(for: 3)) == 1)
-    #expect(sent(queue.next(for: 3)) == 3)
+    expect(sent(queue.next(for: 1)), is: 5)
+    expect(sent(queue.next(for: 3)), is: 1)
+    expect(sent(queue.next(for: 3)), is: 3)
     queue.written(2, on: 3)
     queue.written(3, on: 1)
     try queue.drain()
-    #expect(queue.counts().arrived.items == 5)
+    expect(queue.counts().arrived.items, is: 5)
   }
 
   @Test func `new items wake a stream that found none`() throws {
     let queue = SendQueue(window: 1 << 30) { _ in }
     let wakeup = try Wakeup()
     queue.register(0, wakeup)
-    #expect(waits(queue.next(for: 0)), "there is no source")
+    expect(waits(queue.next(for: 0)), "there is no source")
     let source = ByteSource(1...1)
     queue.serve(source)
-    #expect(try isSignalled(wakeup))
+    expect(try isSignalled(wakeup))
     wakeup.clear()
-    #expect(sent(queue.next(for: 0)) == 1)
-    #expect(waits(queue.next(for: 0)))
+    expect(sent(queue.next(for: 0)), is: 1)
+    expect(waits(queue.next(for: 0)))
     source.add(2)
     queue.workAdded()
-    #expect(try isSignalled(wakeup))
-    #expect(sent(queue.next(for: 0)) == 2)
+    expect(try isSignalled(wakeup))
+    expect(sent(queue.next(for: 0)), is: 2)
   }
 
   @Test func `stopping ends every wait`() throws {
@@ -103,12 +104,12 @@ private final class ByteSource: FrameSource {
     queue.register(0, wakeup)
     let source = ByteSource(1...1)
     queue.serve(source)
-    #expect(sent(queue.next(for: 0)) == 1)
+    expect(sent(queue.next(for: 0)), is: 1)
     wakeup.clear()
     let draining = try RunningThread("export") { try queue.drain() }
     queue.stop()
-    #expect(#expect(throws: ArchiveError.self) { try draining.value() }?.code == .stopped)
-    #expect(try isSignalled(wakeup))
-    #expect(source.isStopped && queue.isStopped)
+    expect(#expect(throws: ArchiveError.self) { try draining.value() }?.code, is: .stopped)
+    expect(try isSignalled(wakeup))
+    expect(source.isStopped && queue.isStopped)
   }
 }

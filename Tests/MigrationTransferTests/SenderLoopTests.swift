@@ -1,3 +1,4 @@
+import Expectations
 import MigrationArchive
 import MigrationSystem
 import MigrationTLS
@@ -60,13 +61,13 @@ private final class Gate: Sendable {
         } catch {
           Issue.record(error)
         }
-        #expect(readiness == .readable)
+        expect(readiness, is: .readable)
         throw TransferFailure(.failed, "the question was ended")
       }
     }
     let failure = #expect(throws: TransferFailure.self) { try end.value() }
-    #expect(failure?.kind == .usage)
-    #expect(failure?.message == "it is gone")
+    expect(failure?.kind, is: .usage)
+    expect(failure?.message, is: "it is gone")
   }
 
   @Test func `a sender whose source stands still ends when it is stopped`() throws {
@@ -86,7 +87,7 @@ private final class Gate: Sendable {
       }
     }
     let failure = #expect(throws: TransferFailure.self) { try end.value() }
-    #expect(failure?.kind == .terminated)
+    expect(failure?.kind, is: .terminated)
   }
 
   @Test func `a sender that is stopped before it begins ends at once`() throws {
@@ -100,7 +101,7 @@ private final class Gate: Sendable {
       try sender.run { (_) throws(TransferFailure) in TypedCode(code: PairingCode(number: 1)) }
     }
     let failure = #expect(throws: TransferFailure.self) { try end.value() }
-    #expect(failure?.kind == .interrupted)
+    expect(failure?.kind, is: .interrupted)
   }
 
   @Test func `other processes may take earlier transfers while the user is asked for the code`() throws {
@@ -135,14 +136,14 @@ private final class Gate: Sendable {
     // The sender shows that one no certificate.
     #expect(throws: (any Error).self) { _ = try receiver.accept() }
     let failure = #expect(throws: TransferFailure.self) { try end.value() }
-    #expect(failure?.message == "7 is free")
+    expect(failure?.message, is: "7 is free")
   }
 
   @Test func `with any window of a receiver, the sender keeps no more than its own limit`() {
     var window = SendWindow(.max, of: 1 << 20)
     var frames: UInt64 = 0
     while case .fill = window.next(for: 1) { frames += 1 }
-    #expect(frames == Limits.sendWindow >> 20)
+    expect(frames, is: Limits.sendWindow >> 20)
   }
 
   @Test func `a worker that fails, or gets no thread, ends in the event of its action`() throws {
@@ -178,14 +179,14 @@ private final class Gate: Sendable {
       (.recordDone(3, part: 0, Done(total: Tally()), refusals: []), "recorded"),
       (.note(3, arrived: Tally(), total: Tally(), address: ""), "noted"), (.forget(3), "forgot"),
     ]
-    func expect(_ actions: [(SenderEngine.Action, String)]) throws {
+    func expectActions(_ actions: [(SenderEngine.Action, String)]) throws {
       for (action, expected) in actions {
         let event = try #require(performer.perform(action), "\(action)").failed(fault)
-        if case .recorded(_, _, let isWritten) = event { #expect(!isWritten) }
-        #expect("\(event)".prefix { $0 != "(" } == expected)
+        if case .recorded(_, _, let isWritten) = event { expect(!isWritten) }
+        expect("\(event)".prefix { $0 != "(" } == expected)
       }
     }
-    try expect(before)
+    try expectActions(before)
     let receiver = try StrangeReceiver()
     let port = receiver.port
     let client = try RunningThread("client") { _ = try StrangeClient(port: port) }
@@ -195,13 +196,13 @@ private final class Gate: Sendable {
           try receiver.accept(), SendingTransfer(identity, receiver: identity.fingerprint, meeting: nil),
           try TLSContext(role: .client, identity: identity), nil)))
     try client.value()
-    try expect(inSession)
+    try expectActions(inSession)
     for action in [SenderEngine.Action.stopPreparing, .stopDialing, .finishWindow(session), .stopSession(session)] {
-      #expect(performer.perform(action).map(\.name) == nil)
+      expect(performer.perform(action).map(\.name) == nil)
     }
     // It is answered before any other event, so that the engine never waits for two.
-    #expect(performer.perform(.readWindow(session)).map(\.name) == nil)
-    #expect(performer.takeAnswers().map { "\($0)".prefix { $0 != "(" } } == ["window"])
-    #expect(performer.takeAnswers().isEmpty)
+    expect(performer.perform(.readWindow(session)).map(\.name) == nil)
+    expect(performer.takeAnswers().map { "\($0)".prefix { $0 != "(" } }, is: ["window"])
+    expect(performer.takeAnswers().isEmpty)
   }
 }

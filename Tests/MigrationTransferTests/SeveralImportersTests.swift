@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import MigrationArchive
 import MigrationEngine
@@ -135,25 +136,25 @@ extension Events {
     let rooms = try rooms()
     let receiver = try receiver(rooms)
     let result = try sender(to: receiver, code: try receiver.events.code()).result()
-    #expect(result.failedParts == 0)
-    #expect(try receiver.result().total == Tally(items: 6, bytes: 150_000))
+    expect(result.failedParts, is: 0)
+    expect(try receiver.result().total, is: Tally(items: 6, bytes: 150_000))
     for name in ["a", "b", "c"] {
-      #expect(hasArrived(name))
-      #expect(destination.names("in-\(name)") == [name])
+      expect(hasArrived(name))
+      expect(destination.names("in-\(name)"), is: [name])
     }
-    #expect(rooms.taken.withLock { $0 } == ["a", "b", "c"])
+    expect(rooms.taken.withLock { $0 }, is: ["a", "b", "c"])
   }
 
   @Test func `a part that its importer refuses is named, and the others arrive`() throws {
     let rooms = try rooms(["a", "c"], refusing: ["a": ArchiveError(.notInstalled, "no app a is installed")])
     let receiver = try receiver(rooms)
     let sender = try sender(to: receiver, code: try receiver.events.code())
-    #expect(try sender.result().failedParts == 2)
-    #expect(try receiver.result().failedParts == 2)
-    #expect(sender.events.failedParts == ["a 4", "b 4"])
-    #expect(receiver.events.failedParts == ["a 4", "b 4"])
-    #expect(hasArrived("c") && destination.names("in-a").isEmpty)
-    #expect(rooms.taken.withLock { $0 } == ["c"])
+    expect(try sender.result().failedParts, is: 2)
+    expect(try receiver.result().failedParts, is: 2)
+    expect(sender.events.failedParts, is: ["a 4", "b 4"])
+    expect(receiver.events.failedParts, is: ["a 4", "b 4"])
+    expect(hasArrived("c") && destination.names("in-a").isEmpty)
+    expect(rooms.taken.withLock { $0 }, is: ["c"])
   }
 
   @Test func `a part that can no longer be taken at its turn is refused then`() throws {
@@ -161,9 +162,9 @@ extension Events {
     rooms.laterRefusals.withLock { $0["b"] = ArchiveError(.exists, "the app b has data by now") }
     let receiver = try receiver(rooms)
     let sender = try sender(to: receiver, code: try receiver.events.code())
-    #expect(try sender.result().failedParts == 1 && receiver.result().failedParts == 1)
-    #expect(receiver.events.failedParts == ["b 4"])
-    #expect(rooms.taken.withLock { $0 } == ["a", "c"] && destination.names("in-b").isEmpty)
+    expect(try sender.result().failedParts == 1 && receiver.result().failedParts == 1)
+    expect(receiver.events.failedParts, is: ["b 4"])
+    expect(rooms.taken.withLock { $0 } == ["a", "c"] && destination.names("in-b").isEmpty)
   }
 
   @Test func `a part whose importer cannot be had fails alone, and arrives in a later run without a code`() throws {
@@ -173,20 +174,20 @@ extension Events {
     func failing() throws {
       let first = try receiver(rooms)
       let sending = try sender(to: first, code: try first.events.code())
-      #expect(try sending.result().failedParts == 1)
-      #expect(try first.result().failedParts == 1)
-      #expect(first.events.failedParts == ["b 4"])
+      expect(try sending.result().failedParts, is: 1)
+      expect(try first.result().failedParts, is: 1)
+      expect(first.events.failedParts, is: ["b 4"])
     }
     try failing()
-    #expect(hasArrived("a") && hasArrived("c") && !destination.exists("in-b/b"))
+    expect(hasArrived("a") && hasArrived("c") && !destination.exists("in-b/b"))
     rooms.troubles.withLock { $0 = [:] }
     rooms.taken.withLock { $0 = [] }
     let second = try receiver(rooms)
-    #expect(try sender(to: second, code: nil).result().failedParts == 0)
-    #expect(try second.result().total == Tally(items: 6, bytes: 150_000))
-    #expect(hasArrived("b"))
+    expect(try sender(to: second, code: nil).result().failedParts, is: 0)
+    expect(try second.result().total, is: Tally(items: 6, bytes: 150_000))
+    expect(hasArrived("b"))
     // The parts that had arrived are not touched again.
-    #expect(rooms.taken.withLock { $0 } == ["b"])
+    expect(rooms.taken.withLock { $0 }, is: ["b"])
   }
 
   /// The receiver is stopped while the second part is sent.
@@ -201,7 +202,7 @@ extension Events {
     let sender = try RunningSender(
       sources: sources, to: try receiver.port(), store: sendingStore, code: try receiver.events.code())
     try barrier.waitUntilReached()
-    #expect(destination.names("in-b").contains { $0.hasPrefix(".peer-") })
+    expect(destination.names("in-b").contains { $0.hasPrefix(".peer-") })
     receiver.stop()
     barrier.open()
     _ = sender.failure()
@@ -210,32 +211,32 @@ extension Events {
   @Test func `what is staged of a part in another place is found again, and forgotten with the transfer`() throws {
     try interrupted()
     let listed = try #require(try receivingStore.list().transfers.first).remembered
-    #expect(listed.parts[1].begun?.elsewhere == destination.at("in-b"))
+    expect(listed.parts[1].begun?.elsewhere, is: destination.at("in-b"))
     // An importer that cannot be had yet does not end a run, nor discard what is staged.
     let busy = try rooms()
     busy.troubles.withLock { $0["b"] = ArchiveError(.appInUse, "the app b is running") }
     let waiting = try self.receiver(busy)
     _ = try waiting.events.code()
     waiting.stop()
-    #expect(destination.names("in-b").contains { $0.hasPrefix(".peer-") })
+    expect(destination.names("in-b").contains { $0.hasPrefix(".peer-") })
     _ = try receivingStore.forget(listed.transfer.hexadecimal)
-    #expect(destination.names("in-b").isEmpty)
+    expect(destination.names("in-b").isEmpty)
   }
 
   @Test func `a part that an earlier run began is judged by its own importer, which holds it`() throws {
     try interrupted()
     let again = try self.receiver(try rooms())
-    #expect(try sender(to: again, code: nil).result().failedParts == 0)
-    #expect(try again.result().total == Tally(items: 6, bytes: 150_000))
+    expect(try sender(to: again, code: nil).result().failedParts, is: 0)
+    expect(try again.result().total, is: Tally(items: 6, bytes: 150_000))
   }
 
   @Test func `parts that fit only alone are refused as soon as the room is used up`() throws {
     let receiver = try receiver(try rooms(room: 120_000))
     let sender = try sender(to: receiver, code: try receiver.events.code())
-    #expect(try sender.result().failedParts == 1)
-    #expect(try receiver.result().failedParts == 1)
-    #expect(sender.events.failedParts == ["c 6"])
-    #expect(hasArrived("a") && hasArrived("b"))
+    expect(try sender.result().failedParts, is: 1)
+    expect(try receiver.result().failedParts, is: 1)
+    expect(sender.events.failedParts, is: ["c 6"])
+    expect(hasArrived("a") && hasArrived("b"))
   }
 }
 

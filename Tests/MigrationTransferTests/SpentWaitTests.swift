@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationArchive
 import MigrationEngine
@@ -68,7 +69,7 @@ import Testing
       // After a while a second guess of these two is compared; the others continue meanwhile.
       host = spent - end + GuessLimit.most == 50 ? 1 : host % 250 + 1
     }
-    #expect(spent == end)
+    expect(spent, is: end)
   }
 
   /// Spends every guess of a wait, each from an address of its own.
@@ -80,7 +81,7 @@ import Testing
       var client = try StrangeClient(port: port, from: "127.0.1.\(spent + 1)")
       if try client.guess() == .codeMismatch { spent += 1 }
     }
-    #expect(spent == GuessLimit.most)
+    expect(spent, is: GuessLimit.most)
   }
 
   private func spentEvents(_ receiver: RunningReceiver) -> [(from: [GuessLimit.Count], isOver: Bool)] {
@@ -96,19 +97,19 @@ import Testing
     try spend(receiver)
     try person.waitUntilAsked()
     let told = spentEvents(receiver)
-    #expect(told.count == 1 && told[0].isOver == false)
-    #expect(told[0].from.reduce(0) { $0 + $1.count } == 99)
-    #expect(told[0].from.first == GuessLimit.Count(network: "127.0.1.1", count: 2))
+    expect(told.count == 1 && told[0].isOver == false)
+    expect(told[0].from.reduce(0) { $0 + $1.count }, is: 99)
+    expect(told[0].from.first, is: GuessLimit.Count(network: "127.0.1.1", count: 2))
     let codes = receiver.events.codes
     // Every later try is turned away, and nothing is compared.
     for host in 1...3 {
       var client = try StrangeClient(port: try receiver.port(), from: "127.0.2.\(host)")
-      #expect(try client.guess() == .notPairing)
+      expect(try client.guess(), is: .notPairing)
     }
-    #expect(receiver.events.codes == codes && receiver.events.wrongCodes == 99)
+    expect(receiver.events.codes == codes && receiver.events.wrongCodes == 99)
     person.press()
     _ = try receiver.events.code(codes + 1)
-    #expect(person.questions == 1)
+    expect(person.questions, is: 1)
     let port = try receiver.port()
     let deadline = soon()
     // A code may be over before it is proved, since it ages as fast as the delays; then there is
@@ -117,7 +118,7 @@ import Testing
     while result == nil, BootInstant.now() < deadline {
       result = try? send([source.at("file")], to: port, code: try receiver.events.lastCode())
     }
-    #expect(result?.total == Tally(items: 1, bytes: 100))
+    expect(result?.total, is: Tally(items: 1, bytes: 100))
     _ = try receiver.result()
   }
 
@@ -127,11 +128,11 @@ import Testing
     for round in 1...2 {
       try spendEach(receiver)
       try person.waitUntilAsked(round)
-      #expect(spentEvents(receiver).count == round)
+      expect(spentEvents(receiver).count, is: round)
       person.press()
       _ = try receiver.events.code(33 * round + 1)
     }
-    #expect(receiver.stop()?.kind == .interrupted)
+    expect(receiver.stop()?.kind, is: .interrupted)
   }
 
   @Test func `a sender that is known comes back when no code is shown any more`() throws {
@@ -162,10 +163,10 @@ import Testing
     var sender = try StrangeClient(port: try receiver.port(), identity: identity).comeBack()
     sender.control.say(StrangeSender.greeting)
     let isGreeted = try sender.next { if case .greeting = $0 { true } else { nil } }
-    #expect(isGreeted == true)
-    #expect(receiver.events.wrongCodes == 99)
+    expect(isGreeted, is: true)
+    expect(receiver.events.wrongCodes, is: 99)
     sender.control.close()
-    #expect(receiver.stop()?.kind == .interrupted)
+    expect(receiver.stop()?.kind, is: .interrupted)
   }
 }
 

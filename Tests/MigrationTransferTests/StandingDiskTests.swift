@@ -1,3 +1,4 @@
+import Expectations
 import MigrationArchive
 import MigrationEngine
 import MigrationSystem
@@ -43,11 +44,11 @@ private struct StandingDisk {
   func expectLife(_ sender: inout StrangeSender) throws {
     sender.control.say(.ping(7))
     let pong = try sender.next { if case .pong(let token) = $0 { token } else { nil } }
-    #expect(pong == 7)
+    expect(pong, is: 7)
     var stranger = try StrangeClient(port: try receiver.port())
     try stranger.connection.say(
       .clientHello(versions: PairingFrame.version...PairingFrame.version, mode: .pair), until: soon())
-    #expect(try stranger.refusal() == .busy)
+    expect(try stranger.refusal(), is: .busy)
   }
 }
 
@@ -59,8 +60,8 @@ private struct StandingDisk {
     defer { standing.gate.open() }
     var sender = try standing.reach(step)
     try standing.expectLife(&sender)
-    #expect(standing.receiver.stop()?.kind == .interrupted)
-    #expect(try sender.closeCode() == .interrupted)
+    expect(standing.receiver.stop()?.kind, is: .interrupted)
+    expect(try sender.closeCode(), is: .interrupted)
     sender.control.close()
   }
 
@@ -68,8 +69,8 @@ private struct StandingDisk {
     let standing = try StandingDisk(at: .importItems)
     defer { standing.gate.open() }
     var sender = try standing.reach(.importItems)
-    #expect(standing.receiver.stop()?.kind == .interrupted)
-    #expect(try sender.closeCode() == .interrupted)
+    expect(standing.receiver.stop()?.kind, is: .interrupted)
+    expect(try sender.closeCode(), is: .interrupted)
     sender.control.close()
   }
 
@@ -80,9 +81,9 @@ private struct StandingDisk {
     try standing.expectLife(&sender)
     standing.gate.open()
     let done = try sender.next { if case .done(let done) = $0 { done } else { nil } }
-    #expect(done?.total == Tally())
+    expect(done?.total, is: Tally())
     sender.control.say(.receipt)
     sender.control.close()
-    #expect(try standing.receiver.result().total == Tally())
+    expect(try standing.receiver.result().total, is: Tally())
   }
 }

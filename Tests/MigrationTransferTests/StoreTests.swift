@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import MigrationEngine
 import MigrationSystem
@@ -67,27 +68,27 @@ import Testing
       }
     }
     let bytes = many.encoded
-    #expect(bytes.count <= RememberedTransfer.sizeLimit)
+    expect(bytes.count <= RememberedTransfer.sizeLimit)
     let read = try RememberedTransfer(encoded: bytes)
     let named = read.parts.map(\.notStored.count)
-    #expect(named.first == 0 && named.last == 60 && named == named.sorted())
-    #expect(read.parts[0].finished == one.parts[0].finished && read.parts[0].unsent == 6)
+    expect(named.first == 0 && named.last == 60 && named == named.sorted())
+    expect(read.parts[0].finished == one.parts[0].finished && read.parts[0].unsent == 6)
   }
 
   @Test func `an unfinished move goes on until another one has begun, to any device`() throws {
     let record = try sending(4, ["everything:/home/anna", "/home/anna/a"])
     _ = try store.create(record)
     let name = Array("everything:/home/anna".utf8)
-    #expect(store.unfinishedMigration(of: name)?.transfer == 4)
-    #expect(store.unfinishedMigration(of: Array("everything:/home/bob".utf8)) == nil)
+    expect(store.unfinishedMigration(of: name)?.transfer, is: 4)
+    expect(store.unfinishedMigration(of: Array("everything:/home/bob".utf8)) == nil)
     let identity = try Identity.generate()
     let device = KnownDevice(
       role: .sender, identity: try identity.encoded(), peer: identity.fingerprint, label: "new", address: "a",
       since: 1000, lastUsed: 1000, until: nil, meeting: nil)
     _ = try store.changingDevices { try store.keep(device) }
-    #expect(store.unfinishedMigration(of: name)?.transfer == 4)
+    expect(store.unfinishedMigration(of: name)?.transfer, is: 4)
     try store.noteUse(of: device.peer, as: .sender, label: "new", address: "a", now: 1001)
-    #expect(store.unfinishedMigration(of: name) == nil)
+    expect(store.unfinishedMigration(of: name) == nil)
   }
 
   @Test func `progress is listed without a new record, and no broken note of it is believed`() throws {
@@ -95,17 +96,17 @@ import Testing
     let directory = scratch.path("home/transfers/" + TransferID(4).hexadecimal + "-receive")
     let before = try Data(contentsOf: URL(filePath: directory + "/state"))
     entry.note { ($0.held, $0.lastSeen) = (Tally(items: 9, bytes: 90), 3) }
-    #expect(try Data(contentsOf: URL(filePath: directory + "/state")) == before)
-    #expect(try store.list().transfers.map(\.remembered.held) == [Tally(items: 9, bytes: 90)])
+    expect(try Data(contentsOf: URL(filePath: directory + "/state")), is: before)
+    expect(try store.list().transfers.map(\.remembered.held), is: [Tally(items: 9, bytes: 90)])
     let note = directory + "/progress"
     try Data(contentsOf: URL(filePath: note)).prefix(23).write(to: URL(filePath: note))
-    #expect(try store.list().transfers.map(\.remembered.held) == [Tally(items: 1, bytes: 2)])
+    expect(try store.list().transfers.map(\.remembered.held), is: [Tally(items: 1, bytes: 2)])
     try Data(count: 24).write(to: URL(filePath: note))
-    #expect(try store.list().transfers.map(\.remembered.held) == [Tally(items: 1, bytes: 2)])
+    expect(try store.list().transfers.map(\.remembered.held), is: [Tally(items: 1, bytes: 2)])
     // A record that is written later counts, also after the clock was set back.
     entry.note { ($0.held, $0.lastSeen) = (Tally(items: 9, bytes: 90), 30) }
     try entry.update { ($0.held, $0.lastSeen) = (Tally(items: 7, bytes: 70), 4) }
-    #expect(try store.list().transfers.map(\.remembered.held) == [Tally(items: 7, bytes: 70)])
+    expect(try store.list().transfers.map(\.remembered.held), is: [Tally(items: 7, bytes: 70)])
   }
 
   @Test func `a record is read as it was written`() throws {
@@ -122,7 +123,7 @@ import Testing
     for remembered in [
       elsewhere, try sending(1), try receiving(2, into: [0x2F, 0xFF]), try receiving(3, into: [0x2F], done: 77),
     ] {
-      #expect(try RememberedTransfer(encoded: remembered.encoded) == remembered)
+      expect(try RememberedTransfer(encoded: remembered.encoded), is: remembered)
     }
   }
 
@@ -135,17 +136,17 @@ import Testing
     }
     try store.leave(try receiving(9 << 112, into: Array("/elsewhere".utf8)))
     func left() throws -> [TransferID] { try store.list().transfers.map { $0.remembered.transfer >> 112 }.sorted() }
-    #expect(try store.expire(Keeping(), at: place, at: StoreTime(1 << 40)) == [] && left() == [1, 2, 3, 4, 9])
+    expect(try store.expire(Keeping(), at: place, at: StoreTime(1 << 40)) == [] && left() == [1, 2, 3, 4, 9])
     let old = try store.expire(Keeping(longest: 100), at: place, at: StoreTime(250))
-    #expect(
+    expect(
       old.map(\.transfer) == [1 << 112] && old.allSatisfy { $0.isOld && $0.held == 10 && $0.device == "192.0.2.9:1" })
-    #expect(try left() == [2, 3, 4, 9])
-    #expect(try store.expire(Keeping(most: 20), at: place, at: StoreTime(250)) == [])
+    expect(try left(), is: [2, 3, 4, 9])
+    expect(try store.expire(Keeping(most: 20), at: place, at: StoreTime(250)), is: [])
     // What a process works on stays, and counts.
     let held = try store.open(2 << 112, role: .receiver)
     let much = try store.expire(Keeping(longest: 1000, most: 10), at: place, at: StoreTime(350))
-    #expect(much.map(\.transfer) == [3 << 112] && much.allSatisfy { !$0.isOld })
-    #expect(try store.expire(Keeping(longest: 1), at: place, at: StoreTime(350)) == [] && left() == [2, 4, 9])
+    expect(much.map(\.transfer) == [3 << 112] && much.allSatisfy { !$0.isOld })
+    expect(try store.expire(Keeping(longest: 1), at: place, at: StoreTime(350)) == [] && left() == [2, 4, 9])
     extendLifetime(held)
   }
 
@@ -168,17 +169,17 @@ import Testing
     var time = isOver ? StoreTime(looks[0].now - 10, uptime: looks[0].uptime - 10) : nil
     for look in looks { time = .next(after: time, now: look.now, uptime: look.uptime) }
     let last = try #require(time)
-    #expect(try StoreTime(encoded: last.encoded) == last)
-    #expect(last.isOver(50, since: 0) == isOver && last.isOver(50, since: .min) == isOver)
+    expect(try StoreTime(encoded: last.encoded), is: last)
+    expect(last.isOver(50, since: 0) == isOver && last.isOver(50, since: .min) == isOver)
     // It is once that much time has passed.
     let later = StoreTime.next(after: last, now: min(last.now, .max - 60) + 60, uptime: last.uptime + 60)
-    #expect(later.isOver(50, since: .min) == (last.now < .max - 60))
+    expect(later.isOver(50, since: .min), is: (last.now < .max - 60))
   }
 
   @Test func `another start of the machine shows that it may have been off, however long it is on`() throws {
     let last = StoreTime(1_000_000, uptime: 100, boot: [1])
     let ends = [[1], [2], []].map { StoreTime.next(after: last, now: 1_500_000, uptime: 400, boot: $0).begin }
-    #expect(ends == [1_500_000, .min, 1_500_000])
+    expect(ends, is: [1_500_000, .min, 1_500_000])
   }
 
   @Test func `the store remembers the clock, and deletes nothing at a first look`() throws {
@@ -186,24 +187,24 @@ import Testing
     var remembered = try receiving(1 << 112, into: place)
     remembered.lastSeen = 100
     try store.leave(remembered)
-    for _ in 1...2 { #expect(try store.expire(Keeping(longest: 1000), at: place, at: store.time()) == []) }
+    for _ in 1...2 { expect(try store.expire(Keeping(longest: 1000), at: place, at: store.time()), is: []) }
     // As if the last look had been made before the clock was set.
     let clock = StoreTime(100, uptime: 1).encoded
     scratch.write("home/clock", Data(clock))
-    #expect(try store.expire(Keeping(longest: 1000), at: place, at: store.time()) == [])
+    expect(try store.expire(Keeping(longest: 1000), at: place, at: store.time()), is: [])
     // As if that were long ago.
     let uptime = Int64(BootInstant.now().seconds)
     let steady = StoreTime(Timestamp.coarseNow().seconds, uptime: uptime).encoded
     scratch.write("home/clock", Data(steady))
-    #expect(try store.expire(Keeping(longest: 1000), at: place, at: store.time()).count == 1)
+    expect(try store.expire(Keeping(longest: 1000), at: place, at: store.time()).count, is: 1)
   }
 
   @Test func `as many names as a session may have are remembered`() throws {
     var remembered = try receiving(2, into: [0x2F], done: 77)
     remembered.parts[0].notStored = try refusals(Limits.notStored + 9, long: 200).nameable
-    #expect(remembered.parts[0].notStored.count == Limits.notStored)
-    #expect(remembered.encoded.count < RememberedTransfer.sizeLimit)
-    #expect(try RememberedTransfer(encoded: remembered.encoded) == remembered)
+    expect(remembered.parts[0].notStored.count, is: Limits.notStored)
+    expect(remembered.encoded.count < RememberedTransfer.sizeLimit)
+    expect(try RememberedTransfer(encoded: remembered.encoded), is: remembered)
   }
 
   /// A finished transfer as versions wrote it that remembered no names.
@@ -216,8 +217,8 @@ import Testing
   @Test func `an earlier version's record without names is read`() throws {
     let old = try #require(Data(base64Encoded: Self.nameless))
     let remembered = try RememberedTransfer(encoded: Array(old))
-    #expect(remembered.parts[0].finished?.done.notStored == 3)
-    #expect(RememberedTransfer.isOlder(Array(old)) && !RememberedTransfer.isOlder(remembered.encoded))
+    expect(remembered.parts[0].finished?.done.notStored, is: 3)
+    expect(RememberedTransfer.isOlder(Array(old)) && !RememberedTransfer.isOlder(remembered.encoded))
   }
 
   /// A record as version 1 wrote it, with the key of its tags in front of the other one.
@@ -259,13 +260,13 @@ import Testing
       known, on: TransferTerms(transfer: received, keys: TransferKeys(hashKey: 6), existing: .refuse))
     try store.purge(at: StoreTime(1 << 40))
     let listing = try store.list()
-    #expect(listing.transfers.isEmpty && listing.damaged.map(\.identifier) == [sent, received].map(\.hexadecimal))
-    #expect(listing.damaged.allSatisfy { $0.reason.contains("an older peer began it") })
-    #expect(try store.unfinishedSends(of: [Array("/a".utf8), Array("/b".utf8)]).isEmpty)
+    expect(listing.transfers.isEmpty && listing.damaged.map(\.identifier) == [sent, received].map(\.hexadecimal))
+    expect(listing.damaged.allSatisfy { $0.reason.contains("an older peer began it") })
+    expect(try store.unfinishedSends(of: [Array("/a".utf8), Array("/b".utf8)]).isEmpty)
     #expect(throws: Fault.self) { try store.open(sent, role: .sender) }
-    #expect(try store.forget("2222").notice == nil)
-    #expect(try store.forget("1111").notice == nil)
-    #expect(try store.list().damaged.isEmpty && scratch.names("destination") == ["mine"])
+    expect(try store.forget("2222").notice == nil)
+    expect(try store.forget("1111").notice == nil)
+    expect(try store.list().damaged.isEmpty && scratch.names("destination") == ["mine"])
   }
 
   @Test func `a state that is cut or changed anywhere is refused`() throws {
@@ -281,46 +282,46 @@ import Testing
   }
 
   @Test func `nothing is made before there is something to keep, and then for its owner alone`() throws {
-    #expect(try store.list().transfers.isEmpty)
-    #expect(scratch.names().isEmpty)
+    expect(try store.list().transfers.isEmpty)
+    expect(scratch.names().isEmpty)
     let entry = try store.create(try sending(1))
     for path in ["home", "home/transfers", "home/transfers/\(TransferID(1).hexadecimal)-send"] {
       var status = stat()
-      #expect(stat(scratch.path + "/" + path, &status) == 0 && status.st_mode & 0o777 == 0o700)
+      expect(stat(scratch.path + "/" + path, &status) == 0 && status.st_mode & 0o777 == 0o700)
     }
     try entry.remove()
-    #expect(try store.list().transfers.isEmpty)
+    expect(try store.list().transfers.isEmpty)
   }
 
   @Test func `newest first, and found by what they are about`() throws {
     let entries = [try store.create(try sending(1)), try store.create(try sending(2, ["/c"]))]
     let third = try store.create(try receiving(3, into: Array("/d".utf8)))
-    #expect(try store.list().transfers.map(\.remembered.transfer) == [2, 1, 3])
-    #expect(try store.unfinishedSends(of: [Array("/c".utf8)]).map(\.remembered.transfer) == [2])
-    #expect(try store.unfinishedSends(of: [Array("/a".utf8)]).isEmpty)
-    #expect(try store.remembered(at: Array("/d".utf8)).map(\.remembered.transfer) == [3])
+    expect(try store.list().transfers.map(\.remembered.transfer), is: [2, 1, 3])
+    expect(try store.unfinishedSends(of: [Array("/c".utf8)]).map(\.remembered.transfer), is: [2])
+    expect(try store.unfinishedSends(of: [Array("/a".utf8)]).isEmpty)
+    expect(try store.remembered(at: Array("/d".utf8)).map(\.remembered.transfer), is: [3])
     try third.update { $0.held = Tally(items: 9, bytes: 9) }
-    #expect(try store.list().transfers.last?.remembered.held.items == 9)
+    expect(try store.list().transfers.last?.remembered.held.items, is: 9)
     for count in 1...2 as ClosedRange<UInt64> {
       try third.update { $0.parts[0].unsent = count }
-      #expect(try store.list().transfers.last?.remembered.parts == third.remembered.parts)
+      expect(try store.list().transfers.last?.remembered.parts, is: third.remembered.parts)
     }
     _ = entries
   }
 
   @Test func `a record in use is listed as such, taken by no other process, and not forgotten`() throws {
     var entry: TransferEntry? = try store.create(try sending(0xABCD << 112))
-    #expect(try store.list().transfers.map(\.isInUse) == [true])
+    expect(try store.list().transfers.map(\.isInUse), is: [true])
     let busy = #expect(throws: Fault.self) { try store.open(0xABCD << 112, role: .sender) }
-    #expect(busy?.failure.kind == .refused)
-    #expect(busy?.message.contains("process (\(getpid()))") == true)
+    expect(busy?.failure.kind, is: .refused)
+    expect(busy?.message.contains("process (\(getpid()))"), is: true)
     let failure = #expect(throws: TransferFailure.self) { try store.forget("abcd") }
-    #expect(failure?.kind == .refused)
+    expect(failure?.kind, is: .refused)
     entry = nil
     _ = entry
-    #expect(try store.list().transfers.map(\.isInUse) == [false])
-    #expect(try store.open(0xABCD << 112, role: .sender)?.remembered.transfer == 0xABCD << 112)
-    #expect(try store.open(0xABCD << 112, role: .receiver) == nil)
+    expect(try store.list().transfers.map(\.isInUse), is: [false])
+    expect(try store.open(0xABCD << 112, role: .sender)?.remembered.transfer, is: 0xABCD << 112)
+    expect(try store.open(0xABCD << 112, role: .receiver) == nil)
   }
 
   @Test func `one that another process looks at for a moment is taken behind it`() throws {
@@ -331,7 +332,7 @@ import Testing
       _ = try poller.wait(&nothing, until: .now() + .milliseconds(100))
       _ = held.take()
     }
-    #expect(try store.open(1, role: .sender)?.remembered.transfer == 1)
+    expect(try store.open(1, role: .sender)?.remembered.transfer, is: 1)
     try other.value()
   }
 
@@ -342,13 +343,13 @@ import Testing
     let state = "home/transfers/\(spoilt.hexadecimal)-receive/state"
     scratch.write(state, Data("peer transfer 3\nnonsense".utf8))
     let listing = try store.list()
-    #expect(listing.transfers.map(\.remembered.transfer) == [whole])
-    #expect(listing.damaged.map(\.identifier) == [spoilt.hexadecimal])
+    expect(listing.transfers.map(\.remembered.transfer), is: [whole])
+    expect(listing.damaged.map(\.identifier), is: [spoilt.hexadecimal])
     try store.purge(at: StoreTime(1 << 40))
-    #expect(try store.list().damaged.count == 1)
+    expect(try store.list().damaged.count, is: 1)
     let forgotten = try store.forget("1111")
-    #expect(forgotten.transfer == spoilt && forgotten.notice?.contains(".peer-1111") == true)
-    #expect(try store.list().damaged.isEmpty)
+    expect(forgotten.transfer == spoilt && forgotten.notice?.contains(".peer-1111") == true)
+    expect(try store.list().damaged.isEmpty)
   }
 
   /// Stages a part, and lets a receiver of the store have been there.
@@ -367,12 +368,12 @@ import Testing
     for transfer in [known, lost] { try stage(try receiving(transfer, into: destination)) }
     try store.leave(try receiving(known, into: destination))
     let found = try store.listEverything().leftovers
-    #expect(found.map(\.identifier) == [lost] && found.map(\.destination) == [destination])
-    #expect(try store.forget("2222") == TransferStore.Forgotten(transfer: lost))
-    #expect(try store.listEverything().leftovers.isEmpty)
-    #expect(scratch.names("destination") == [".peer-\(known.hexadecimal)", "mine"])
+    expect(found.map(\.identifier) == [lost] && found.map(\.destination) == [destination])
+    expect(try store.forget("2222"), is: TransferStore.Forgotten(transfer: lost))
+    expect(try store.listEverything().leftovers.isEmpty)
+    expect(scratch.names("destination"), is: [".peer-\(known.hexadecimal)", "mine"])
     let gone = #expect(throws: TransferFailure.self) { try store.forget("2222") }
-    #expect(gone?.kind == .usage)
+    expect(gone?.kind, is: .usage)
   }
 
   @Test func `data of a damaged record goes with it, unless a receiver is at work there`() throws {
@@ -383,14 +384,14 @@ import Testing
     try store.leave(remembered)
     scratch.write("home/transfers/\(spoilt.hexadecimal)-receive/state", Data("peer transfer 3\nnonsense".utf8))
     let listing = try store.listEverything()
-    #expect(listing.leftovers.isEmpty && listing.damaged.map(\.role) == [.receiver])
-    #expect(listing.damaged.map(\.reason) == ["its file on this device is damaged"])
+    expect(listing.leftovers.isEmpty && listing.damaged.map(\.role) == [.receiver])
+    expect(listing.damaged.map(\.reason), is: ["its file on this device is damaged"])
     let hold = try store.lock(
       try Directory.open(destination).status(), at: destination)
     let busy = #expect(throws: TransferFailure.self) { try store.forget("1111") }
-    #expect(busy?.kind == .refused && scratch.names("destination").count == 1)
+    expect(busy?.kind == .refused && scratch.names("destination").count == 1)
     hold.letGo()
-    #expect(try store.forget("1111").notice == nil && scratch.names("destination").isEmpty)
+    expect(try store.forget("1111").notice == nil && scratch.names("destination").isEmpty)
   }
 
   @Test func `what is older than a moment is forgotten, and what a process works on stays`() throws {
@@ -402,19 +403,19 @@ import Testing
     let used = try store.create(try sending(1))
     // The record was seen at 2. The data without one may be that of another store.
     let begin = StoreTime.next(after: nil, now: 1 << 40, uptime: 5)
-    #expect(try store.forget(olderThan: 1, at: begin) == [], "the clock has been set")
-    #expect(try store.forget(olderThan: 10, at: StoreTime(13)).map(\.transfer) == [0x1111 << 112])
-    #expect(try store.forget(olderThan: 10, at: StoreTime(1 << 40)).map(\.transfer) == [500])
-    #expect(scratch.names("destination") == [".peer-\((TransferID(0x2222) << 112).hexadecimal)", "mine"])
-    #expect(used.remembered.transfer == 1)
-    #expect(try store.list().transfers.count == 1)
+    expect(try store.forget(olderThan: 1, at: begin), is: [], "the clock has been set")
+    expect(try store.forget(olderThan: 10, at: StoreTime(13)).map(\.transfer), is: [0x1111 << 112])
+    expect(try store.forget(olderThan: 10, at: StoreTime(1 << 40)).map(\.transfer), is: [500])
+    expect(scratch.names("destination"), is: [".peer-\((TransferID(0x2222) << 112).hexadecimal)", "mine"])
+    expect(used.remembered.transfer, is: 1)
+    expect(try store.list().transfers.count, is: 1)
   }
 
   @Test func `a record of a newer peer is named as such`() throws {
     try store.leave(try sending(0x1111 << 112))
     let state = "home/transfers/\((TransferID(0x1111) << 112).hexadecimal)-send/state"
     scratch.write(state, Data("peer transfer 4\nx".utf8))
-    #expect(try store.list().damaged.first?.reason.hasPrefix("a newer peer wrote its file") == true)
+    expect(try store.list().damaged.first?.reason.hasPrefix("a newer peer wrote its file"), is: true)
   }
 
   @Test func `forgetting removes only the staged data of the transfer`() throws {
@@ -431,10 +432,10 @@ import Testing
     scratch.write("destination/.peer-\(TransferID(1).hexadecimal)/tree/x", Data("x".utf8))
     _ = try store.create(remembered)
     _ = try store.create(try sending(identifier))
-    #expect(try store.forget("fedc") == TransferStore.Forgotten(transfer: identifier, notice: nil))
+    expect(try store.forget("fedc"), is: TransferStore.Forgotten(transfer: identifier, notice: nil))
     let left = try FileManager.default.contentsOfDirectory(atPath: scratch.path + "/destination").sorted()
-    #expect(left == [".peer-\(TransferID(1).hexadecimal)", "mine"])
-    #expect(try store.list().transfers.isEmpty)
+    expect(left, is: [".peer-\(TransferID(1).hexadecimal)", "mine"])
+    expect(try store.list().transfers.isEmpty)
   }
 
   @Test func `digits that name none, or more than one, are refused`() throws {
@@ -442,19 +443,19 @@ import Testing
     _ = try store.create(try sending(0xAAAA_2 << 108))
     for digits in ["bbbb", "aaaa"] {
       let failure = #expect(throws: TransferFailure.self) { try store.forget(digits) }
-      #expect(failure?.kind == .usage)
+      expect(failure?.kind, is: .usage)
     }
-    #expect(try store.forget("aaaa1").transfer == 0xAAAA_1 << 108)
-    #expect(try store.list().transfers.count == 1)
+    expect(try store.forget("aaaa1").transfer, is: 0xAAAA_1 << 108)
+    expect(try store.list().transfers.count, is: 1)
   }
 
   @Test func `a tombstone is kept for a week`() throws {
     try store.leave(try receiving(1, into: Array("/d".utf8), done: 1_000_000))
     try store.leave(try receiving(2, into: Array("/d".utf8)))
     try store.purge(at: StoreTime(1_000_000 + 7 * 86_400))
-    #expect(try store.list().transfers.count == 2)
+    expect(try store.list().transfers.count, is: 2)
     try store.purge(at: StoreTime(1_000_001 + 7 * 86_400))
-    #expect(try store.list().transfers.map(\.remembered.transfer) == [2])
+    expect(try store.list().transfers.map(\.remembered.transfer), is: [2])
   }
 }
 
@@ -478,16 +479,16 @@ extension TransferStore {
       pauses.append(pause)
       now += pause
     }
-    #expect(Array(pauses.prefix(8)) == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10])
-    #expect(pauses.max() == 10)
-    #expect(abs(now - 160) < 0.001)
+    expect(Array(pauses.prefix(8)), is: [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10])
+    expect(pauses.max(), is: 10)
+    expect(abs(now - 160) < 0.001)
   }
 
   @Test func `some come a little earlier than others, and without patience none come`() {
     var backoff = Backoff(now: 0, patience: 10)
-    #expect(backoff.next(now: 0, spread: 1) == 0.1 * 0.75)
+    expect(backoff.next(now: 0, spread: 1), is: 0.1 * 0.75)
     var none = Backoff(now: 0, patience: 0)
-    #expect(none.next(now: 0, spread: 0) == nil)
+    expect(none.next(now: 0, spread: 0) == nil)
   }
 }
 
@@ -508,12 +509,12 @@ extension TransferStore {
       [
         (1, false, 10), (1, false, 39), (2, false, 39.5), (2, true, 100), (2, false, 129), (2, false, 130),
       ] as [(UInt64, Bool, Double)]
-    #expect(answers(looks) == [false, false, false, false, false, true])
+    expect(answers(looks), is: [false, false, false, false, false, true])
   }
 
   @Test(arguments: [(0, 30.0), (1, 60), (4, 480), (5, 600), (99, 600)])
   func `each time that it was in vain the patience doubles, up to ten minutes`(attempts: Int, patience: Double) {
     let looks = [(1, false, 0), (1, false, patience - 1), (1, false, patience)] as [(UInt64, Bool, Double)]
-    #expect(answers(attempts: attempts, looks) == [false, false, true])
+    expect(answers(attempts: attempts, looks), is: [false, false, true])
   }
 }

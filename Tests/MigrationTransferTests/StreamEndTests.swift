@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationArchive
 import MigrationEngine
@@ -21,8 +22,8 @@ import Testing
         Issue.record("\(refused)")
         continue
       }
-      #expect(fault.isReconnectable && fault.message.hasPrefix("the data connections keep breaking: "))
-      #expect(fault.message.hasSuffix(reason))
+      expect(fault.isReconnectable && fault.message.hasPrefix("the data connections keep breaking: "))
+      expect(fault.message.hasSuffix(reason))
     }
     for code in [Close.Code.violation, .noSpace, .superseded, .interrupted] {
       let end = SenderEngine.StreamEnd(by: ConnectionError(told: Close(code, "no")), hasBrought: true)
@@ -30,7 +31,7 @@ import Testing
         Issue.record("\(end)")
         continue
       }
-      #expect(fault.code == .told(code))
+      expect(fault.code, is: .told(code))
     }
   }
 }
@@ -39,9 +40,9 @@ import Testing
 @Suite struct FaultCauseTests {
   @Test func `a full disk of the records is told as such on both devices`() {
     let fault = Fault(store: "the record cannot be written", SystemError(errno: ENOSPC, operation: "write"))
-    #expect(fault.failure.kind == .noSpace && fault.hint?.contains("PEER_HOME") == true)
+    expect(fault.failure.kind == .noSpace && fault.hint?.contains("PEER_HOME") == true)
     let told = TransferFailure(told: fault.close)
-    #expect(told.kind == .noSpace && told.message.contains("its disk with the records of transfers is full"))
+    expect(told.kind == .noSpace && told.message.contains("its disk with the records of transfers is full"))
   }
 
   @Test func `every error arrives with its own code and words`() throws {
@@ -68,10 +69,10 @@ import Testing
     ]
     for (error, code, message) in causes {
       let fault = Fault(error)
-      #expect(fault.code == code && fault.message == message && "\(fault)" == message, "\(error)")
+      expect(fault.code == code && fault.message == message && "\(fault)" == message, "\(error)")
     }
     let tls = try #require(throws: TLSError.self) { try Identity(encoded: [1]) }
-    #expect(Fault(tls).code == .device && Fault(tls).message == tls.description)
+    expect(Fault(tls).code == .device && Fault(tls).message == tls.description)
     let codes: [ArchiveError.Code: Fault.Code] = [
       .exists: .exists, .noSpace: .noSpace, .destination: .unfit, .inUse: .inUse, .collision: .collision,
       .otherApp: .otherApp, .importFailed: .importFailed, .cancelled: .importCancelled,
@@ -80,8 +81,8 @@ import Testing
     ]
     for (code, expected) in codes {
       let fault = Fault(ArchiveError(code, "words", hint: "Do it.", name: [1]))
-      #expect(fault.code == expected && fault.message == "words" && fault.hint == "Do it.")
-      #expect(fault.subject.name == [1])
+      expect(fault.code == expected && fault.message == "words" && fault.hint == "Do it.")
+      expect(fault.subject.name, is: [1])
     }
   }
 }

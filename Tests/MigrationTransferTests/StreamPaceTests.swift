@@ -1,3 +1,4 @@
+import Expectations
 import Testing
 
 @testable import MigrationTransfer
@@ -49,21 +50,21 @@ private struct Way {
       pace.sends(Way.frame, now: 0)
       sent += Way.frame
     }
-    #expect(sent == StreamPace.least)
+    expect(sent, is: StreamPace.least)
   }
 
   @Test func `an end that is slow gets what it writes within half a second`() {
     var way = Way(rate: 10e6, seconds: 0)
     way.run(until: 5)
-    #expect((4_000_000...6_500_000).contains(way.pace.underWay))
+    expect((4_000_000...6_500_000).contains(way.pace.underWay))
     // It never had to wait.
-    #expect(way.written * Way.frame > 48_000_000)
+    expect(way.written * Way.frame > 48_000_000)
   }
 
   @Test func `an end that takes longest of all gets little`() {
     var way = Way(rate: 1e6, seconds: 0)
     way.run(until: 60)
-    #expect(way.pace.underWay <= 3 * Way.frame)
+    expect(way.pace.underWay <= 3 * Way.frame)
   }
 
   @Test(arguments: [0.05, 0.3, 1.5])
@@ -72,7 +73,7 @@ private struct Way {
     way.run(until: 12 * max(seconds, 0.1))
     let before = way.written
     way.run(from: 12 * max(seconds, 0.1), until: 12 * max(seconds, 0.1) + 4)
-    #expect(Double((way.written - before) * Way.frame) > 0.95 * 4 * 50e6)
+    expect(Double((way.written - before) * Way.frame) > 0.95 * 4 * 50e6)
   }
 
   /// Sends to a receiver that acknowledges after so many frames. Returns the seconds that 100
@@ -97,14 +98,14 @@ private struct Way {
 
   @Test(arguments: [1, 2, 4, 16])
   func `a receiver that tells of many frames at once is not held up for long`(batch: Int) {
-    #expect(seconds(telling: batch) < 0.1 + Double(batch) / 2 * StreamPace.soon)
+    expect(seconds(telling: batch) < 0.1 + Double(batch) / 2 * StreamPace.soon)
   }
 
   @Test func `compressed frames weigh less`() {
     var way = Way(rate: 10e6, seconds: 0)
     way.weight = Way.frame / 4
     way.run(until: 0.001)
-    #expect(way.pace.underWay == StreamPace.least)
+    expect(way.pace.underWay, is: StreamPace.least)
   }
 
   @Test func `a pause does not count`() {
@@ -113,11 +114,11 @@ private struct Way {
     var pace = way.pace
     // Everything is written, and nothing is sent for a minute.
     pace.wrote(pace.underWay / Way.frame, now: 2.1)
-    #expect(pace.underWay == 0)
+    expect(pace.underWay, is: 0)
     for _ in 0..<8 { pace.sends(Way.frame, now: 62) }
     pace.wrote(8, now: 62.2)
-    #expect(pace.next(now: 62.2) == nil)
+    expect(pace.next(now: 62.2) == nil)
     for _ in 0..<16 { pace.sends(Way.frame, now: 62.2) }
-    #expect(pace.next(now: 62.2) == nil)
+    expect(pace.next(now: 62.2) == nil)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import MigrationEngine
 import MigrationSystem
@@ -28,10 +29,10 @@ import Testing
     let proxy = try Proxy(to: try receiver.port(), refusing: 2...2) { _, _ in .pass }
     let sent = try send(source, to: receiver, through: proxy, streams: 2, limit: 10_000_000)
     // The conversation, two streams, and the heir of the refused one.
-    #expect(proxy.connections == 4)
+    expect(proxy.connections, is: 4)
     sent.expectSentOnce()
     sent.expectAgreement(with: try receiver.result())
-    #expect(destination.content("tree/big") == big)
+    expect(destination.content("tree/big"), is: big)
     proxy.stop()
   }
 
@@ -44,8 +45,8 @@ import Testing
     let sent = try send(source, to: receiver, through: proxy, streams: 8, limit: 10_000_000)
     // Nothing was sent twice: the stream that carries everything was never replaced.
     sent.expectSentOnce()
-    #expect((3...2 + 7 * 4).contains(proxy.connections))
-    #expect(destination.content("tree/big") == big)
+    expect((3...2 + 7 * 4).contains(proxy.connections))
+    expect(destination.content("tree/big"), is: big)
     _ = try receiver.result()
     proxy.stop()
   }
@@ -56,7 +57,7 @@ import Testing
     let receiver = try RunningReceiver(destination)
     let proxy = try Proxy(to: try receiver.port()) { _, _ in .pass }
     _ = try send(source, to: receiver, through: proxy, streams: 64)
-    #expect(proxy.connections <= 1 + Int(ReceiverEngine.streams))
+    expect(proxy.connections <= 1 + Int(ReceiverEngine.streams))
     _ = try receiver.result()
     proxy.stop()
   }
@@ -74,7 +75,7 @@ import Testing
       seeing: { event in if case .offer = event { offered.withLock { $0 = .now() } } })
     let begun = try #require(offered.withLock { $0 })
     // 4 MB. The time beyond two seconds depends on the machine's other load.
-    #expect(BootInstant.now().seconds(since: begun) > 1.95)
+    expect(BootInstant.now().seconds(since: begun) > 1.95)
     sent.expectSentOnce()
     sent.expectAgreement(with: try receiver.result())
     proxy.stop()
@@ -86,8 +87,8 @@ import Testing
     let receiver = try RunningReceiver(destination)
     let proxy = try Proxy(to: try receiver.port()) { _, _ in .pass }
     _ = try send(source, to: receiver, through: proxy, limit: 60, patience: 2.4)
-    #expect(proxy.connections == 2)
-    #expect(destination.content("tree/file") == patternData(300))
+    expect(proxy.connections, is: 2)
+    expect(destination.content("tree/file"), is: patternData(300))
     _ = try receiver.result()
     proxy.stop()
   }
@@ -100,7 +101,7 @@ import Testing
       [source.at("tree")], Sender.Options(to: try receiver.port(), limit: 1_000), code: try receiver.events.code())
     try sender.events.first { if case .progress(let progress) = $0, progress.phase == .sending { () } else { nil } }
     // The rest would take half an hour.
-    #expect(sender.stop()?.kind == .interrupted)
+    expect(sender.stop()?.kind, is: .interrupted)
     receiver.stop()
   }
 }

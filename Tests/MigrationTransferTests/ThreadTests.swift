@@ -1,3 +1,4 @@
+import Expectations
 import MigrationSystem
 import TestSupport
 import Testing
@@ -10,19 +11,19 @@ import Testing
     events.post(1)
     events.post(2)
     var poller = try Poller()
-    #expect(try poller.wait(for: .readable, on: events.wakeup.raw, until: soon()) == .readable)
-    #expect(events.take() == [1, 2])
-    #expect(events.take() == [])
+    expect(try poller.wait(for: .readable, on: events.wakeup.raw, until: soon()), is: .readable)
+    expect(events.take(), is: [1, 2])
+    expect(events.take(), is: [])
     // Taken events wake the loop no more.
-    #expect(try poller.wait(for: .readable, on: events.wakeup.raw, until: .now()) == [])
+    expect(try poller.wait(for: .readable, on: events.wakeup.raw, until: .now()), is: [])
   }
 
   @Test func `a flag stays set`() {
     let flag = AtomicFlag()
-    #expect(!flag.isSet)
+    expect(!flag.isSet)
     flag.set()
     flag.set()
-    #expect(flag.isSet)
+    expect(flag.isSet)
   }
 
   @Test func `workers are waited for until the last one has ended`() throws {
@@ -37,7 +38,7 @@ import Testing
     }
     go.set(())
     try RunningThread("waiting") { group.wait() }.value()
-    #expect(count.withLock { $0 } == 8)
+    expect(count.withLock { $0 }, is: 8)
     try RunningThread("waiting") { group.wait() }.value()
   }
 
@@ -45,21 +46,21 @@ import Testing
     let group = Workers()
     let (first, second) = (Outcome<Void>(of: "the first end"), Outcome<Void>(of: "the second end"))
     for go in [first, second] { try group.start("worker") { _ = try? go.wait() } }
-    #expect(!group.wait(until: .now(), leaving: 1))
+    expect(!group.wait(until: .now(), leaving: 1))
     first.set(())
-    #expect(group.wait(until: soon(), leaving: 1))
+    expect(group.wait(until: soon(), leaving: 1))
     second.set(())
-    #expect(group.wait(until: soon()))
+    expect(group.wait(until: soon()))
   }
 
   @Test func `a fast clock keeps its deadlines sooner`() {
     let pace = LoopClock(speed: 10)
     let start = BootInstant.now()
-    #expect(pace.instant(5, after: start) == start.advanced(by: .milliseconds(500)))
+    expect(pace.instant(5, after: start), is: start.advanced(by: .milliseconds(500)))
     // Between both readings, but for what a number in seconds is rounded by.
     let before = BootInstant.now()
     let shown = pace.instant(pace.now)
     let after = BootInstant.now()
-    #expect(shown.seconds(since: before) > -1e-3 && after.seconds(since: shown) > -1e-3)
+    expect(shown.seconds(since: before) > -1e-3 && after.seconds(since: shown) > -1e-3)
   }
 }

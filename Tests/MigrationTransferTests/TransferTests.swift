@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import MigrationArchive
 import MigrationEngine
@@ -23,17 +24,17 @@ import Testing
     )
     let received = try receiver.result()
     sent.expectAgreement(with: received)
-    #expect(sent.total.items == 304)
+    expect(sent.total.items, is: 304)
     sent.expectSentOnce()
-    #expect(sent.unsent == 0)
-    #expect(destination.names() == ["tree"])
-    #expect(destination.content("tree/big") == big)
+    expect(sent.unsent, is: 0)
+    expect(destination.names(), is: ["tree"])
+    expect(destination.content("tree/big"), is: big)
     for number in 0..<300 {
-      #expect(destination.content("tree/small/\(number)") == patternData(number * 7, seed: UInt64(number)))
+      expect(destination.content("tree/small/\(number)"), is: patternData(number * 7, seed: UInt64(number)))
     }
     let phases = events.all.compactMap { if case .progress(let progress) = $0 { progress.phase } else { nil } }
-    #expect(phases.last == .importing)
-    #expect(events.all.contains { if case .paired("new device", "127.0.0.1", false) = $0 { true } else { false } })
+    expect(phases.last, is: .importing)
+    expect(events.all.contains { if case .paired("new device", "127.0.0.1", false) = $0 { true } else { false } })
   }
 
   @Test func `an empty directory arrives`() throws {
@@ -41,8 +42,8 @@ import Testing
     try FileManager.default.createDirectory(atPath: source.path + "/nothing", withIntermediateDirectories: false)
     let receiver = try RunningReceiver(destination)
     _ = try send([source.at("nothing")], to: try receiver.port(), code: try receiver.events.code())
-    #expect(try receiver.result().total == Tally(items: 1, bytes: 0))
-    #expect(destination.names() == ["nothing"])
+    expect(try receiver.result().total, is: Tally(items: 1, bytes: 0))
+    expect(destination.names(), is: ["nothing"])
   }
 
   @Test func `a sender that is stopped tells the receiver, which keeps what it has`() throws {
@@ -54,15 +55,15 @@ import Testing
       [source.at("big")], Sender.Options(to: try receiver.port(), limit: 1_000_000), code: try receiver.events.code())
     try sender.events.first { if case .progress = $0 { () } else { nil } }
     sender.sender.stop(.interrupted)
-    #expect(sender.failure()?.kind == .interrupted)
-    #expect(receiver.failure()?.kind == .connectionLost)
-    #expect(!destination.names().contains("big"))
+    expect(sender.failure()?.kind, is: .interrupted)
+    expect(receiver.failure()?.kind, is: .connectionLost)
+    expect(!destination.names().contains("big"))
   }
 
   @Test func `a receiver that is stopped while it waits ends at once`() throws {
     let receiver = try RunningReceiver(try Scratch())
     _ = try receiver.events.code()
-    #expect(receiver.stop()?.kind == .interrupted)
+    expect(receiver.stop()?.kind, is: .interrupted)
   }
 
   @Test func `descriptors and threads are all given back`() throws {
@@ -75,6 +76,6 @@ import Testing
       try FileManager.default.removeItem(atPath: destination.path + "/tree")
     }
     try once()
-    #expect(destination.names().isEmpty)
+    expect(destination.names().isEmpty)
   }
 }

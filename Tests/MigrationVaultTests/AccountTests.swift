@@ -1,3 +1,4 @@
+import Expectations
 import MigrationCredentials
 import TestSupport
 import Testing
@@ -8,32 +9,32 @@ import Testing
   @Test func `a user is authorized and revoked, for one owner`() throws {
     let home = try Home()
     let vault = home.vault()
-    #expect(try vault.account("001", of: notes) == nil)
+    expect(try vault.account("001", of: notes) == nil)
     try vault.accounts.record(.authorized, of: "001", for: notes)
     try vault.accounts.record(.authorized, of: " 002 ä", for: notes)
     try vault.accounts.record(.authorized, of: "001", for: clip)
     try vault.accounts.record(.revoked, of: "001", for: notes)
-    #expect(home.scratch.text("home/accounts/\(notes.name)") == "revoked 001\nauthorized  002 ä\n")
-    #expect(home.mode("home/accounts") == 0o700 && home.mode("home/accounts/\(notes.name)") == 0o600)
+    expect(home.scratch.text("home/accounts/\(notes.name)"), is: "revoked 001\nauthorized  002 ä\n")
+    expect(home.mode("home/accounts") == 0o700 && home.mode("home/accounts/\(notes.name)") == 0o600)
     let again = home.vault()
-    #expect(try again.account("001", of: notes) == .revoked)
-    #expect(try again.account(" 002 ä", of: notes) == .authorized)
-    #expect(try again.account("002 ä", of: notes) == nil)
-    #expect(try again.account("001", of: clip) == .authorized)
-    #expect(try again.account("001", of: other) == nil)
-    #expect(try again.accounts.owners() == [notes, clip])
+    expect(try again.account("001", of: notes), is: .revoked)
+    expect(try again.account(" 002 ä", of: notes), is: .authorized)
+    expect(try again.account("002 ä", of: notes) == nil)
+    expect(try again.account("001", of: clip), is: .authorized)
+    expect(try again.account("001", of: other) == nil)
+    expect(try again.accounts.owners(), is: [notes, clip])
     // Accounts need no credential, and therefore no key.
-    #expect(home.scratch.names() == ["home"])
+    expect(home.scratch.names(), is: ["home"])
   }
 
   @Test func `a user's identifier is one line`() {
     for user in ["a", "001234.0f", "a b", String(repeating: "u", count: CredentialLimits.user)] {
-      #expect(AccountRecords.isUser(user))
+      expect(AccountRecords.isUser(user))
     }
     for user in [
       "", "a\nauthorized b", "a\r", "a\u{7F}", "\u{0}", String(repeating: "u", count: CredentialLimits.user + 1),
     ] {
-      #expect(!AccountRecords.isUser(user))
+      expect(!AccountRecords.isUser(user))
     }
   }
 
@@ -44,10 +45,10 @@ import Testing
     let home = try Home()
     home.scratch.write("home/accounts/\(notes.name)", text)
     let vault = home.vault()
-    #expect(thrown { () throws(CredentialStorageError) in _ = try vault.account("1", of: notes) } == .damaged)
+    expect(thrown { () throws(CredentialStorageError) in _ = try vault.account("1", of: notes) }, is: .damaged)
     let error = thrown { () throws(VaultError) in try vault.accounts.record(.authorized, of: "1", for: notes) }
-    #expect(error?.code == .damaged)
-    #expect(home.scratch.text("home/accounts/\(notes.name)") == text)
+    expect(error?.code, is: .damaged)
+    expect(home.scratch.text("home/accounts/\(notes.name)"), is: text)
   }
 
   @Test func `two parallel writers lose nothing, and the number of users has a limit`() throws {
@@ -58,14 +59,14 @@ import Testing
       }
     }
     for writer in writers { try writer.value() }
-    #expect(try home.vault().accounts.records(of: notes).count == 40)
+    expect(try home.vault().accounts.records(of: notes).count, is: 40)
     home.scratch.write(
       "home/accounts/\(notes.name)", (0..<AccountRecords.most).map { "revoked \($0)\n" }.joined())
     let error = thrown { () throws(VaultError) in
       try home.vault().accounts.record(.authorized, of: "more", for: notes)
     }
-    #expect(error?.code == .full)
+    expect(error?.code, is: .full)
     try home.vault().accounts.record(.authorized, of: "7", for: notes)
-    #expect(try home.vault().account("7", of: notes) == .authorized)
+    expect(try home.vault().account("7", of: notes), is: .authorized)
   }
 }

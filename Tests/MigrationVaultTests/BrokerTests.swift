@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationCredentials
 import MigrationSystem
@@ -32,7 +33,7 @@ private final class Talk: Sendable {
   /// Sends a packet unchanged, with or without a descriptor.
   func send(_ bytes: [UInt8], passing descriptor: CInt? = nil) throws {
     let socket = PacketSocket(owning: try socket.descriptor.duplicate())
-    #expect(try socket.send(bytes, passing: descriptor))
+    expect(try socket.send(bytes, passing: descriptor))
   }
 
   /// Sends a request; returns the socket for its answer.
@@ -72,18 +73,18 @@ private final class Talk: Sendable {
 @Suite struct BrokerTests {
   @Test func `the broker answers a request by the request's socket, and then closes it`() throws {
     let talk = try Talk()
-    #expect(try talk.add("Robin") == [.ended(.success)])
-    #expect(try talk.add("Robin") == [.ended(.duplicateItem)])
-    #expect(try talk.answersWell())
+    expect(try talk.add("Robin"), is: [.ended(.success)])
+    expect(try talk.add("Robin"), is: [.ended(.duplicateItem)])
+    expect(try talk.answersWell())
   }
 
   @Test func `the broker ends with the last process that has its socket`() throws {
     let talk = try Talk()
     let other = SharedDescriptor(try talk.socket.descriptor.duplicate())
     try talk.socket.descriptor.letGo()
-    #expect(!talk.broker.hasEnded(by: .now() + .milliseconds(50)))
+    expect(!talk.broker.hasEnded(by: .now() + .milliseconds(50)))
     try other.descriptor.letGo()
-    #expect(talk.broker.hasEnded())
+    expect(talk.broker.hasEnded())
   }
 
   @Test func `the broker refuses a malformed request, changes nothing, and continues`() throws {
@@ -92,34 +93,34 @@ private final class Talk: Sendable {
       .genericPassword, [.account: .text("Robin")], data: [1], group: nil, returning: []
     ).encoded
     for length in 1..<whole.count {
-      #expect(try talk.answer(to: Array(whole[..<length])) == [.ended(.parameter)], "\(length) bytes")
+      expect(try talk.answer(to: Array(whole[..<length])), is: [.ended(.parameter)], "\(length) bytes")
     }
     // An owner would be a field of this kind.
-    #expect(try talk.answer(to: whole + [11, 1, 65]) == [.ended(.parameter)])
-    #expect(try talk.answer(to: [99]) == [.ended(.parameter)])
-    #expect(talk.storage.items(of: Talk.principal.owner).isEmpty)
-    #expect(try talk.answersWell())
+    expect(try talk.answer(to: whole + [11, 1, 65]), is: [.ended(.parameter)])
+    expect(try talk.answer(to: [99]), is: [.ended(.parameter)])
+    expect(talk.storage.items(of: Talk.principal.owner).isEmpty)
+    expect(try talk.answersWell())
   }
 
   @Test func `the broker ignores an empty packet, a long packet, and a packet without a way back`() throws {
     let talk = try Talk()
     let long = [UInt8](repeating: 1, count: PacketSocket.longestPacket + 1)
     let longCount = long.withUnsafeBytes { Glibc.send(talk.socket.raw, $0.baseAddress, $0.count, 0) }
-    #expect(longCount == long.count)
-    #expect(Glibc.send(talk.socket.raw, nil, 0, 0) == 0)
+    expect(longCount, is: long.count)
+    expect(Glibc.send(talk.socket.raw, nil, 0, 0), is: 0)
     try talk.send(CredentialRequest.account(user: "someone").encoded)
     let file = try Descriptor.open("/dev/null", .readWrite)
     try talk.send(CredentialRequest.account(user: "someone").encoded, passing: file.raw)
     // The other end of the same socket: an answer to it returns as a packet without a way back.
     try talk.send(CredentialRequest.account(user: "someone").encoded, passing: talk.socket.raw)
-    #expect(try talk.answersWell())
+    expect(try talk.answersWell())
   }
 
   @Test func `a thousand requests without a reader delay the next request only briefly`() throws {
     let talk = try Talk()
     // More than fits into the buffer of a socket.
     for number in 0..<20 {
-      #expect(try talk.add("\(number)", data: Talk.longPassword) == [.ended(.success)])
+      expect(try talk.add("\(number)", data: Talk.longPassword), is: [.ended(.success)])
     }
     let query = CredentialQuery(.genericPassword)
     let everything = CredentialRequest.copy(query, limit: .max, returning: [.attributes, .data]).encoded
@@ -127,10 +128,10 @@ private final class Talk: Sendable {
     let watch = try Stopwatch()
     var unanswered: [SharedDescriptor] = []
     for _ in 0..<1000 { unanswered.append(try talk.ask(everything)) }
-    #expect(try talk.answersWell())
-    #expect(watch.seconds < 60)
+    expect(try talk.answersWell())
+    expect(watch.seconds < 60)
     // A reader then gets the whole answer again.
     unanswered.removeAll()
-    #expect(try talk.answer(to: everything).count == 21)
+    expect(try talk.answer(to: everything).count, is: 21)
   }
 }

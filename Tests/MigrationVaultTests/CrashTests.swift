@@ -1,3 +1,4 @@
+import Expectations
 import MigrationCredentials
 import MigrationSystem
 import TestSupport
@@ -77,17 +78,17 @@ private final class Life: Sendable {
         }
         let error = thrown { () throws(CredentialStorageError) in try operation.perform(vault) }
         isDone = !life.hasEnded
-        #expect((error == nil) == isDone)
+        expect((error == nil), is: isDone)
         let labels = try Set(
           home.items().map { item in if case .text(let label) = item.attributes[.label] { label } else { "" } })
-        #expect(operation.outcomes.contains(labels), "\(operation) before change \(count): \(labels)")
-        if isDone { #expect(labels == operation.outcomes[1]) }
+        expect(operation.outcomes.contains(labels), "\(operation) before change \(count): \(labels)")
+        if isDone { expect(labels, is: operation.outcomes[1]) }
         // The store still works.
         try home.add(password("c"))
-        #expect(try home.items().count == labels.count + 1)
+        expect(try home.items().count, is: labels.count + 1)
         count += 1
       }
-      #expect(count > 1, "\(operation) makes at least one change")
+      expect(count > 1, "\(operation) makes at least one change")
     }
   }
 
@@ -96,13 +97,13 @@ private final class Life: Sendable {
     try home.add(password("a"))
     let file = home.files()[0]
     home.scratch.write("\(file).new", home.scratch.read(file).dropLast())
-    #expect(try home.items() == [password("a")])
+    expect(try home.items(), is: [password("a")])
     let vault = home.vault()
     try vault.locked { () throws(CredentialStorageError) in
       let name = try vault.items(of: notes)[0].name
       try vault.replace(name, of: notes, with: password("b"))
       try vault.remove(name, of: notes)
     }
-    #expect(home.files() == [])
+    expect(home.files(), is: [])
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationCredentials
 import MigrationSystem
 import TestSupport
@@ -19,15 +20,15 @@ import Testing
   /// Requires that every operation that reads an owner's items refuses, and changes nothing.
   private func refused(_ owner: CredentialOwner, _ comment: Comment? = nil) throws {
     let content = home.content()
-    #expect(home.refusal(owner) == .damaged, comment)
+    expect(home.refusal(owner), is: .damaged, comment)
     let error = thrown { () throws(VaultError) in
       _ = try home.vault().remove(labelled: "two", of: owner)
     }
-    #expect(error?.code == .damaged, comment)
-    #expect(error?.hint?.contains("peer credentials remove \(owner.name)") == true)
+    expect(error?.code, is: .damaged, comment)
+    expect(error?.hint?.contains("peer credentials remove \(owner.name)"), is: true)
     let listing = try home.vault().list { $0 == owner }
-    #expect(listing.items.filter { $0.item == nil && $0.problem?.contains("is damaged") == true }.count == 1, comment)
-    #expect(home.content() == content, comment)
+    expect(listing.items.filter { $0.item == nil && $0.problem?.contains("is damaged") == true }.count, is: 1, comment)
+    expect(home.content(), is: content, comment)
   }
 
   @Test func `the vault refuses an item with a changed bit anywhere in its file`() throws {
@@ -35,10 +36,10 @@ import Testing
     let bytes = home.scratch.read(file)
     for index in bytes.indices {
       home.scratch.patch(file, [bytes[index] ^ 1 << UInt8(index % 8)], at: index)
-      #expect(home.refusal() == .damaged, "byte \(index)")
+      expect(home.refusal(), is: .damaged, "byte \(index)")
       home.scratch.patch(file, [bytes[index]], at: index)
     }
-    #expect(home.refusal() == nil)
+    expect(home.refusal() == nil)
     home.scratch.patch(file, [bytes[20] ^ 1], at: 20)
     try refused(notes)
   }
@@ -48,12 +49,12 @@ import Testing
     let bytes = home.scratch.read(file)
     for count in 0..<bytes.count {
       home.scratch.write(file, bytes[..<count])
-      #expect(home.refusal() == .damaged, "\(count) bytes")
+      expect(home.refusal(), is: .damaged, "\(count) bytes")
     }
     home.scratch.write(file, bytes + [0])
-    #expect(home.refusal() == .damaged)
+    expect(home.refusal(), is: .damaged)
     home.scratch.write(file, bytes + [UInt8](repeating: 0, count: SealedItem.longest))
-    #expect(home.refusal() == .damaged)
+    expect(home.refusal(), is: .damaged)
     home.scratch.write(file, bytes.dropLast())
     try refused(notes)
   }
@@ -80,23 +81,23 @@ import Testing
     let sealed = try SealedItem.seal(
       password("one"), name, of: notes, in: String(repeating: "0", count: 32), with: key.key)
     elsewhere.scratch.write(elsewhere.files()[0], sealed)
-    #expect(elsewhere.refusal() == .damaged)
+    expect(elsewhere.refusal(), is: .damaged)
   }
 
   @Test(arguments: ["mkfifo", "mkdir", "ln -s two"]) func `an item other than a file is refused`(maker: String) throws {
     let file = home.files()[0]
     try home.shell("mv \(file) kept; \(maker) \(file)")
-    #expect(home.refusal() != nil)
+    expect(home.refusal() != nil)
     try home.shell("rm -r \(file); mv kept \(file)")
-    #expect(home.refusal() == nil)
+    expect(home.refusal() == nil)
   }
 
   @Test func `other owners' items stay available, and all items of an owner can be removed`() throws {
     let file = home.files()[0]
     home.scratch.write(file, [])
-    #expect(try home.items(other) == [password("other's")])
-    #expect(try home.vault().removeAll(of: notes) == 2)
-    #expect(try home.items() == [])
-    #expect(try home.items(other) == [password("other's")])
+    expect(try home.items(other), is: [password("other's")])
+    expect(try home.vault().removeAll(of: notes), is: 2)
+    expect(try home.items(), is: [])
+    expect(try home.items(other), is: [password("other's")])
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationCredentials
 import MigrationSystem
@@ -23,74 +24,74 @@ import Testing
     let reading = thrown { () throws(CredentialStorageError) in
       try vault.locked { () throws(CredentialStorageError) in _ = try vault.items(of: notes) }
     }
-    #expect(reading == .unavailable)
+    expect(reading, is: .unavailable)
     let adding = thrown { () throws(CredentialStorageError) in
       try vault.locked { () throws(CredentialStorageError) in try vault.add(password("b"), to: notes) }
     }
-    #expect(adding == .unavailable)
+    expect(adding, is: .unavailable)
     // An owner without items gets the same status.
     let looking = thrown { () throws(CredentialStorageError) in
       try vault.locked { () throws(CredentialStorageError) in _ = try vault.items(of: other) }
     }
-    #expect(looking == .unavailable)
+    expect(looking, is: .unavailable)
     let listing = try vault.list()
-    #expect(listing.obstacle?.description.contains(reason) == true, "\(listing.obstacle?.description ?? "open")")
-    #expect(listing.items.map(\.owner) == [notes, clip])
-    #expect(listing.items.allSatisfy { $0.item == nil && $0.problem == listing.obstacle?.description })
-    #expect(content() == before)
-    #expect(try vault.removeAll(of: notes) == 1)
-    #expect(try vault.owners() == [clip])
+    expect(listing.obstacle?.description.contains(reason), is: true, "\(listing.obstacle?.description ?? "open")")
+    expect(listing.items.map(\.owner), is: [notes, clip])
+    expect(listing.items.allSatisfy { $0.item == nil && $0.problem == listing.obstacle?.description })
+    expect(content(), is: before)
+    expect(try vault.removeAll(of: notes), is: 1)
+    expect(try vault.owners(), is: [clip])
   }
 
   @Test func `the vault refuses without its key`() throws {
     home.scratch.remove(home.key)
     try isClosed(home.vault(), "the key of the credentials is missing", content: home.content)
-    #expect(home.scratch.names("state/peer/keys") == [])
+    expect(home.scratch.names("state/peer/keys"), is: [])
   }
 
   @Test func `the vault refuses a copy of PEER_HOME, beside it or elsewhere`() throws {
     let elsewhere = try Home()
     try home.shell("cp -a home copy; cp -a home \(elsewhere.scratch.path)/home")
     let copy = CredentialVault(home: home.scratch.at("copy"), keys: home.keys, observer: nil)
-    #expect(try copy.list().obstacle?.description.contains("and this is a copy") == true)
-    #expect(try copy.list().items.allSatisfy { $0.item == nil })
+    expect(try copy.list().obstacle?.description.contains("and this is a copy"), is: true)
+    expect(try copy.list().items.allSatisfy { $0.item == nil })
     let error = thrown { () throws(CredentialStorageError) in
       try copy.locked { () throws(CredentialStorageError) in _ = try copy.items(of: notes) }
     }
-    #expect(error == .unavailable)
+    expect(error, is: .unavailable)
     try isClosed(elsewhere.vault(), "the key of the credentials is missing", content: elsewhere.content)
-    #expect(try home.items() == [password("a")])
+    expect(try home.items(), is: [password("a")])
   }
 
   @Test func `a moved PEER_HOME, and a PEER_HOME restored from a backup, still open`() throws {
     try home.shell("mv home moved")
     let moved = CredentialVault(home: home.scratch.at("moved"), keys: home.keys, observer: nil)
-    #expect(try moved.list().items.count { $0.item != nil } == 2)
+    expect(try moved.list().items.count { $0.item != nil }, is: 2)
     // From now on this is the key's place, also with another inode.
     try home.shell("cp -a moved backup; rm -r moved; mv backup moved")
     let again = CredentialVault(home: home.scratch.at("moved"), keys: home.keys, observer: nil)
-    #expect(try again.list().items.count { $0.item != nil } == 2)
+    expect(try again.list().items.count { $0.item != nil }, is: 2)
   }
 
   @Test func `the vault refuses another key, and a cut key`() throws {
     let bytes = home.scratch.read(home.key)
     home.scratch.patch(home.key, [bytes[10] ^ 1], at: 10)
-    #expect(home.refusal() == .damaged)
+    expect(home.refusal(), is: .damaged)
     for count in 0..<52 {
       home.scratch.write(home.key, bytes[..<count])
-      #expect(home.refusal() == .unavailable, "\(count) bytes")
+      expect(home.refusal(), is: .unavailable, "\(count) bytes")
     }
     home.scratch.write(home.key, [0] + bytes.dropFirst())
     try isClosed(home.vault(), "is damaged", content: home.content)
   }
 
   @Test func `the vault refuses a key that other users may read`() throws {
-    #expect(chmod(home.scratch.path(home.key), 0o640) == 0)
+    expect(chmod(home.scratch.path(home.key), 0o640), is: 0)
     try isClosed(home.vault(), "is not for this user alone", content: home.content)
   }
 
   @Test func `the vault refuses a directory of keys that other users may change`() throws {
-    #expect(chmod(home.scratch.path("state/peer/keys"), 0o702) == 0)
+    expect(chmod(home.scratch.path("state/peer/keys"), 0o702), is: 0)
     try isClosed(home.vault(), "other users may change", content: home.content)
   }
 
@@ -102,17 +103,17 @@ import Testing
     let error = thrown { () throws(CredentialStorageError) in
       try vault.locked { () throws(CredentialStorageError) in try vault.add(password("a"), to: notes) }
     }
-    #expect(error == .unavailable)
-    #expect(fresh.scratch.names("home") == ["credentials"])
-    #expect(fresh.scratch.names("home/credentials") == [])
+    expect(error, is: .unavailable)
+    expect(fresh.scratch.names("home"), is: ["credentials"])
+    expect(fresh.scratch.names("home/credentials"), is: [])
   }
 
   @Test func `the vault refuses a directory of keys that leads into PEER_HOME by a link`() throws {
     let fresh = try Home()
     try fresh.shell("mkdir -m 700 -p home/inside state/peer; ln -s ../../home/inside state/peer/keys")
     let error = thrown { () throws(any Error) in try fresh.add(password("a")) }
-    #expect(error as? CredentialStorageError == .unavailable)
-    #expect(fresh.scratch.names("home/inside") == [])
+    expect(error as? CredentialStorageError == .unavailable)
+    expect(fresh.scratch.names("home/inside"), is: [])
   }
 
   @Test func `the vault refuses without a place for keys`() throws {
@@ -125,8 +126,8 @@ import Testing
     home.scratch.remove("home/credentials/.store")
     try isClosed(home.vault(), "\".store\" is missing", content: home.content)
     home.scratch.write("home/credentials/.store", "../../../etc/passwd\n")
-    try #expect(
-      home.vault().list().obstacle?.description.contains("\".store\" beside the credentials is damaged") == true)
+    try expect(
+      home.vault().list().obstacle?.description.contains("\".store\" beside the credentials is damaged"), is: true)
   }
 
   @Test func `the environment decides the place of the keys`() async {

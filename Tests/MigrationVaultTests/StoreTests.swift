@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationCredentials
 import MigrationSystem
@@ -12,53 +13,53 @@ import Testing
     try home.add(password("late", at: 2_000))
     try home.add(password("early"))
     try home.add(password("clip's"), to: clip)
-    #expect(try home.items().map(\.attributes) == [password("early"), password("late")].map(\.attributes))
-    #expect(try home.items(clip) == [password("clip's")])
-    #expect(try home.items(other) == [])
+    expect(try home.items().map(\.attributes), is: [password("early"), password("late")].map(\.attributes))
+    expect(try home.items(clip), is: [password("clip's")])
+    expect(try home.items(other), is: [])
 
     let vault = home.vault()
     try vault.locked { () throws(CredentialStorageError) in
       let first = try vault.items(of: notes)[0]
       try vault.replace(first.name, of: notes, with: password("early", "another"))
-      #expect(try vault.items(of: notes)[0] == StoredCredential(name: first.name, item: password("early", "another")))
+      expect(try vault.items(of: notes)[0], is: StoredCredential(name: first.name, item: password("early", "another")))
       try vault.remove(first.name, of: notes)
     }
-    #expect(try home.items() == [password("late", at: 2_000)])
+    expect(try home.items(), is: [password("late", at: 2_000)])
     try vault.locked { () throws(CredentialStorageError) in
       for item in try vault.items(of: notes) { try vault.remove(item.name, of: notes) }
     }
-    #expect(!home.scratch.exists("home/credentials/\(notes.name)"))
-    #expect(vault.hasItems(of: clip) && !vault.hasItems(of: notes))
+    expect(!home.scratch.exists("home/credentials/\(notes.name)"))
+    expect(vault.hasItems(of: clip) && !vault.hasItems(of: notes))
   }
 
   @Test func `the vault makes no file before it stores an item`() throws {
     let home = try Home()
     let vault = home.vault()
-    #expect(try vault.list() == CredentialVault.Listing())
-    #expect(try vault.owners() == [])
-    #expect(try vault.removeAll(of: notes) == 0)
-    #expect(try vault.remove(labelled: "a", of: notes) == 0)
-    #expect(try vault.accounts.records(of: notes) == [])
-    #expect(home.scratch.names() == [])
-    #expect(try home.items() == [])
-    #expect(home.scratch.names() == ["home"])
+    expect(try vault.list(), is: CredentialVault.Listing())
+    expect(try vault.owners(), is: [])
+    expect(try vault.removeAll(of: notes), is: 0)
+    expect(try vault.remove(labelled: "a", of: notes), is: 0)
+    expect(try vault.accounts.records(of: notes), is: [])
+    expect(home.scratch.names(), is: [])
+    expect(try home.items(), is: [])
+    expect(home.scratch.names(), is: ["home"])
   }
 
   @Test func `files belong to this user alone under any umask, and hold no plain text`() throws {
     let home = try Home()
     try home.add(password("a label", "a long secret that is looked for"))
     let item = try #require(home.files().first)
-    for file in [item, "home/credentials/.store", home.key] { #expect(home.mode(file) == 0o600) }
+    for file in [item, "home/credentials/.store", home.key] { expect(home.mode(file), is: 0o600) }
     for folder in ["home", "home/credentials", "home/credentials/\(notes.name)", "state/peer/keys"] {
-      #expect(home.mode(folder) == 0o700)
+      expect(home.mode(folder), is: 0o700)
     }
     let bytes = home.scratch.read(item)
     for text in ["a label", "a long secret that is looked for", "account of"] {
-      #expect(bytes.firstRange(of: Array(text.utf8)) == nil)
+      expect(bytes.firstRange(of: Array(text.utf8)) == nil)
     }
     let key = home.scratch.read(home.key)[4..<36]
-    #expect(home.scratch.read("home/credentials/.store").firstRange(of: key) == nil)
-    #expect(bytes.firstRange(of: key) == nil)
+    expect(home.scratch.read("home/credentials/.store").firstRange(of: key) == nil)
+    expect(bytes.firstRange(of: key) == nil)
   }
 
   @Test func `each write seals with another nonce`() throws {
@@ -74,8 +75,8 @@ import Testing
         seen.insert(home.scratch.read(file))
       }
     }
-    #expect(seen.count == 9)
-    #expect(Set(seen.map { $0[4..<16] }).count == 9)
+    expect(seen.count, is: 9)
+    expect(Set(seen.map { $0[4..<16] }).count, is: 9)
   }
 
   @Test func `the largest item fits, and the number of items has a limit`() throws {
@@ -85,7 +86,7 @@ import Testing
     item.attributes[.comment] = .text(String(repeating: "c", count: CredentialLimits.attributes - 64))
     let largest = item
     try vault.locked { () throws(CredentialStorageError) in try vault.add(largest, to: notes) }
-    #expect(try home.items() == [largest])
+    expect(try home.items(), is: [largest])
     for number in 1..<CredentialLimits.items {
       let digits = String(number, radix: 16)
       home.scratch.write(
@@ -94,8 +95,8 @@ import Testing
     let error = thrown { () throws(CredentialStorageError) in
       try vault.locked { () throws(CredentialStorageError) in try vault.add(largest, to: notes) }
     }
-    #expect(error == .full)
-    #expect(home.files().count == CredentialLimits.items)
+    expect(error, is: .full)
+    expect(home.files().count, is: CredentialLimits.items)
   }
 
   @Test func `two parallel writers lose nothing`() throws {
@@ -107,8 +108,8 @@ import Testing
       }
     }
     for writer in writers { try writer.value() }
-    #expect(Set(try home.items().map { $0.attributes[.label] }).count == 40)
-    #expect(home.scratch.names("state/peer/keys").count == 1)
+    expect(Set(try home.items().map { $0.attributes[.label] }).count, is: 40)
+    expect(home.scratch.names("state/peer/keys").count, is: 1)
   }
 
   @Test func `waiting too long for a lock ends in a refusal that names its holder`() throws {
@@ -118,8 +119,8 @@ import Testing
     let (one, two) = (try folder.open(), try folder.open())
     try folder.lock(one)
     let error = thrown { () throws(VaultError) in try folder.lock(two, within: .milliseconds(50)) }
-    #expect(error?.code == .unavailable)
-    #expect(error?.description.contains("(process \(getpid()))") == true)
+    expect(error?.code, is: .unavailable)
+    expect(error?.description.contains("(process \(getpid()))"), is: true)
   }
 
   @Test func `a directory with another name belongs to no owner`() throws {
@@ -128,8 +129,8 @@ import Testing
     for name in [".hidden", "a@", "@a", "a..b", "a@b@c", "a b"] {
       home.scratch.makeDirectory("home/credentials/\(name)")
     }
-    #expect(try home.vault().owners() == [notes])
-    for name in ["..", ".", "", "a/b", "org.example@../../x"] { #expect(CredentialOwner(stored: name) == nil) }
-    #expect(CredentialOwner(stored: clip.name) == clip)
+    expect(try home.vault().owners(), is: [notes])
+    for name in ["..", ".", "", "a/b", "org.example@../../x"] { expect(CredentialOwner(stored: name) == nil) }
+    expect(CredentialOwner(stored: clip.name), is: clip)
   }
 }

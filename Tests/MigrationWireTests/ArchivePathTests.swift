@@ -1,3 +1,4 @@
+import Expectations
 import TestSupport
 import Testing
 
@@ -19,8 +20,8 @@ import Testing
       "ä/a\u{308}",
     ].map(ascii) + [[0x80, 0xFF], [0xC0, 0xAF], joined(2_048), [UInt8](repeating: 0x61, count: 255), long(255)])
   func `a path is kept as it is`(bytes: [UInt8]) throws {
-    #expect(try ArchivePath(bytes).bytes == bytes)
-    #expect(try ArchivePath(copying: bytes.span).bytes == bytes)
+    expect(try ArchivePath(bytes).bytes, is: bytes)
+    expect(try ArchivePath(copying: bytes.span).bytes, is: bytes)
   }
 
   @Test(arguments: [
@@ -28,48 +29,48 @@ import Testing
     "a/b\0",
   ])
   func `a path that is no path is refused`(text: String) {
-    #expect(violation { () throws(Violation) in _ = try ArchivePath(ascii(text)) } == .path)
-    #expect(violation { () throws(Violation) in _ = try ArchivePath(copying: ascii(text).span) } == .path)
+    expect(violation { () throws(Violation) in _ = try ArchivePath(ascii(text)) }, is: .path)
+    expect(violation { () throws(Violation) in _ = try ArchivePath(copying: ascii(text).span) }, is: .path)
   }
 
   @Test(arguments: [
     joined(2_049), [UInt8](repeating: 0x61, count: 256), long(256), ascii("a/") + [UInt8](repeating: 0x61, count: 256),
   ])
   func `a path beyond a limit is refused`(bytes: [UInt8]) {
-    #expect(violation { () throws(Violation) in _ = try ArchivePath(bytes) } == .limit)
+    expect(violation { () throws(Violation) in _ = try ArchivePath(bytes) }, is: .limit)
   }
 
   @Test func `65,535 bytes are a path and 65,536 are not`() throws {
-    #expect(Self.long(255).count == 65_535)
+    expect(Self.long(255).count, is: 65_535)
     let bytes = Self.joined(256, [UInt8](repeating: 1, count: 255))
-    #expect(bytes.count == 65_535)
-    #expect(try ArchivePath(bytes).depth == 256)
+    expect(bytes.count, is: 65_535)
+    expect(try ArchivePath(bytes).depth, is: 256)
     // 257 components of 254 and fewer bytes: the length alone is too great.
     let more = Self.joined(256, [UInt8](repeating: 1, count: 254)) + ascii("/") + [UInt8](repeating: 1, count: 256 - 1)
-    #expect(more.count == 65_535)
-    #expect(try ArchivePath(more).depth == 257)
+    expect(more.count, is: 65_535)
+    expect(try ArchivePath(more).depth, is: 257)
     let tooMany = Self.joined(256, [UInt8](repeating: 1, count: 254)) + ascii("/a/") + [UInt8](repeating: 1, count: 254)
-    #expect(tooMany.count == 65_536)
-    #expect(violation { () throws(Violation) in _ = try ArchivePath(tooMany) } == .limit)
+    expect(tooMany.count, is: 65_536)
+    expect(violation { () throws(Violation) in _ = try ArchivePath(tooMany) }, is: .limit)
   }
 
   @Test func `a path knows its parts`() {
     let whole = path("a/b/c")
-    #expect(whole.parent == path("a/b") && whole.parent?.parent == path("a") && path("a").parent == nil)
+    expect(whole.parent == path("a/b") && whole.parent?.parent == path("a") && path("a").parent == nil)
     let others = ["a", "a/b", "a/c", "a/b/c", "a/b/c/d", "b"].map(path)
-    #expect(others.filter { $0.isParent(of: whole) } == [path("a/b")])
-    #expect(Array(whole.name) == ascii("c") && Array(path("a").name) == ascii("a"))
-    #expect(Array(whole.root) == ascii("a") && whole.depth == 3)
-    #expect(whole.components.map { Array($0) } == ["a", "b", "c"].map(ascii))
+    expect(others.filter { $0.isParent(of: whole) }, is: [path("a/b")])
+    expect(Array(whole.name) == ascii("c") && Array(path("a").name) == ascii("a"))
+    expect(Array(whole.root) == ascii("a") && whole.depth == 3)
+    expect(whole.components.map { Array($0) }, is: ["a", "b", "c"].map(ascii))
   }
 
   @Test func `paths are ordered by their bytes`() {
-    #expect(path("a") < path("a/b") && path("a.b") < path("a/b") && path("Z") < path("a"))
-    #expect(!(path("a") < path("a")))
+    expect(path("a") < path("a/b") && path("a.b") < path("a/b") && path("Z") < path("a"))
+    expect(!(path("a") < path("a")))
   }
 
   @Test func `one component is appended, never more or less`() throws {
-    #expect(try path("a").appending(ascii("b").span) == path("a/b"))
+    expect(try path("a").appending(ascii("b").span), is: path("a/b"))
     for name in ["", ".", "..", "b/c", "b\0", "/b", "b/"] {
       #expect(throws: Violation.self, "\(name)") { try path("a").appending(ascii(name).span) }
     }

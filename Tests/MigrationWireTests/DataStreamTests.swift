@@ -1,3 +1,4 @@
+import Expectations
 import TestSupport
 import Testing
 
@@ -10,15 +11,15 @@ import Testing
 
   @Test func `frames are numbered from 0 and acknowledged as written, then as durable`() throws {
     var stream = OutgoingStream()
-    for sequence in 0..<3 as Range<UInt64> { #expect(stream.assign() == sequence) }
-    #expect(stream.underWay == 3)
-    #expect(try stream.received(Acknowledgement(written: 2, durable: 0)) == 2)
-    #expect(stream.underWay == 1 && stream.durable == 0)
-    #expect(try stream.received(Acknowledgement(written: 2, durable: 1)) == 0)
-    #expect(try stream.received(Acknowledgement(written: 2, durable: 1)) == 0)
-    #expect(stream.assign() == 3)
-    #expect(try stream.received(Acknowledgement(written: 4, durable: 4)) == 2)
-    #expect(stream.underWay == 0 && stream.durable == 4)
+    for sequence in 0..<3 as Range<UInt64> { expect(stream.assign(), is: sequence) }
+    expect(stream.underWay, is: 3)
+    expect(try stream.received(Acknowledgement(written: 2, durable: 0)), is: 2)
+    expect(stream.underWay == 1 && stream.durable == 0)
+    expect(try stream.received(Acknowledgement(written: 2, durable: 1)), is: 0)
+    expect(try stream.received(Acknowledgement(written: 2, durable: 1)), is: 0)
+    expect(stream.assign(), is: 3)
+    expect(try stream.received(Acknowledgement(written: 4, durable: 4)), is: 2)
+    expect(stream.underWay == 0 && stream.durable == 4)
   }
 
   @Test(arguments: [
@@ -35,45 +36,45 @@ import Testing
     _ = try stream.received(Acknowledgement(written: 2, durable: 1))
     let before = stream
     #expect(throws: Violation.self) { try stream.received(ack) }
-    #expect(stream == before)
+    expect(stream, is: before)
   }
 
   @Test func `acknowledgements come after END too`() throws {
     var stream = OutgoingStream()
     _ = stream.assign()
     stream.end()
-    #expect(try stream.received(Acknowledgement(written: 1, durable: 1)) == 1)
+    expect(try stream.received(Acknowledgement(written: 1, durable: 1)), is: 1)
   }
 
   @Test func `an incoming stream joins, counts, reports new acknowledgements, and ends`() throws {
     var stream = IncomingStream()
     try stream.joined()
-    #expect(stream.acknowledge() == nil)
+    expect(stream.acknowledge() == nil)
     for sequence in 0..<3 as Range<UInt64> {
       try stream.received(header(sequence))
       stream.wrote()
     }
-    #expect(stream.writtenFrames == 3)
-    #expect(stream.acknowledge() == Acknowledgement(written: 3, durable: 0))
-    #expect(stream.acknowledge() == nil)
+    expect(stream.writtenFrames, is: 3)
+    expect(stream.acknowledge(), is: Acknowledgement(written: 3, durable: 0))
+    expect(stream.acknowledge() == nil)
     stream.synced(2)
     stream.synced(1)
-    #expect(stream.acknowledge() == Acknowledgement(written: 3, durable: 2))
+    expect(stream.acknowledge(), is: Acknowledgement(written: 3, durable: 2))
     try stream.ended()
     stream.synced(3)
-    #expect(stream.acknowledge() == Acknowledgement(written: 3, durable: 3))
+    expect(stream.acknowledge(), is: Acknowledgement(written: 3, durable: 3))
   }
 
   @Test func `four written frames, or ten milliseconds, are acknowledged although more has come`() throws {
     var stream = IncomingStream()
     try stream.joined()
     for sequence in 0..<8 as Range<UInt64> {
-      #expect(!stream.owesAcknowledgement(after: 0.009) && stream.owesAcknowledgement(after: 0.01))
+      expect(!stream.owesAcknowledgement(after: 0.009) && stream.owesAcknowledgement(after: 0.01))
       try stream.received(header(sequence))
       stream.wrote()
       if sequence % 4 == 3 {
-        #expect(stream.owesAcknowledgement(after: 0))
-        #expect(stream.acknowledge()?.written == sequence + 1)
+        expect(stream.owesAcknowledgement(after: 0))
+        expect(stream.acknowledge()?.written, is: sequence + 1)
       }
     }
   }
@@ -118,7 +119,7 @@ import Testing
       default:
         guard let ack = incoming.acknowledge() else { continue }
         _ = try outgoing.received(ack)
-        #expect(outgoing.underWay == UInt64(underWay.count))
+        expect(outgoing.underWay, is: UInt64(underWay.count))
       }
     }
   }
@@ -127,29 +128,29 @@ import Testing
 @Suite struct HeartbeatTests {
   @Test func `a PING is due after five seconds without sending, each with a new token`() {
     var heart = Heartbeat(now: 100)
-    #expect(heart.next == 105)
-    #expect(heart.due(now: 105.0.nextDown) == nil)
-    #expect(heart.due(now: 105) == .ping(1))
-    #expect(heart.due(now: 105) == nil)
-    #expect(heart.next == 110)
+    expect(heart.next, is: 105)
+    expect(heart.due(now: 105.0.nextDown) == nil)
+    expect(heart.due(now: 105), is: .ping(1))
+    expect(heart.due(now: 105) == nil)
+    expect(heart.next, is: 110)
     heart.sent(now: 108)
-    #expect(heart.due(now: 110) == nil)
-    #expect(heart.due(now: 113) == .ping(2))
+    expect(heart.due(now: 110) == nil)
+    expect(heart.due(now: 113), is: .ping(2))
   }
 
   @Test func `fifteen seconds without hearing are silence`() {
     var heart = Heartbeat(now: 100)
-    #expect(!heart.isSilent(now: 115.0.nextDown) && heart.isSilent(now: 115))
+    expect(!heart.isSilent(now: 115.0.nextDown) && heart.isSilent(now: 115))
     heart.heard(now: 112)
-    #expect(!heart.isSilent(now: 115) && heart.isSilent(now: 127))
+    expect(!heart.isSilent(now: 115) && heart.isSilent(now: 127))
   }
 
   @Test func `the next moment is that of the PING or of the silence`() {
     var heart = Heartbeat(now: 0)
     heart.sent(now: 14)
-    #expect(heart.next == 15)
+    expect(heart.next, is: 15)
     heart.heard(now: 14)
-    #expect(heart.next == 19)
+    expect(heart.next, is: 19)
   }
 
   @Test func `two ends that only ping each other stay alive`() {

@@ -1,3 +1,4 @@
+import Expectations
 import TestSupport
 import Testing
 
@@ -32,32 +33,32 @@ import Testing
     name: [UInt8], rules: DestinationTraits.NameRules, lack: DestinationTraits.Lack?
   ) throws {
     let traits = Self.traits(rules)
-    #expect(traits.lack(forName: name[...]) == lack)
+    expect(traits.lack(forName: name[...]), is: lack)
     let record = ItemRecord(path: try ArchivePath(name), generation: 1, body: .directory)
-    #expect(traits.refusal(of: record) == lack?.reason)
-    #expect(lack.map { $0.reason == .nameNotAllowed } ?? true)
+    expect(traits.refusal(of: record), is: lack?.reason)
+    expect(lack.map { $0.reason == .nameNotAllowed } ?? true)
   }
 
   @Test(arguments: "\"*:<>?\\|".utf8)
   func `each character that Windows has no place for is one`(byte: UInt8) {
-    #expect(Self.traits(.noWindowsCharacters).lack(forName: [0x61, byte, 0x62]) == .windowsCharacters)
-    #expect(Self.traits([.noTrailingDot, .noTrailingSpace, .utf8Only]).lack(forName: [0x61, byte]) == nil)
+    expect(Self.traits(.noWindowsCharacters).lack(forName: [0x61, byte, 0x62]), is: .windowsCharacters)
+    expect(Self.traits([.noTrailingDot, .noTrailingSpace, .utf8Only]).lack(forName: [0x61, byte]) == nil)
   }
 
   @Test func `a name may be as long as the longest`() {
     let traits = Self.traits([], longestName: 143)
-    #expect(traits.lack(forName: ArraySlice(repeating: 0x61, count: 143)) == nil)
-    #expect(traits.lack(forName: ArraySlice(repeating: 0x61, count: 144)) == .longNames)
-    #expect(Lack.longNames.reason == .nameTooLong)
+    expect(traits.lack(forName: ArraySlice(repeating: 0x61, count: 143)) == nil)
+    expect(traits.lack(forName: ArraySlice(repeating: 0x61, count: 144)), is: .longNames)
+    expect(Lack.longNames.reason, is: .nameTooLong)
   }
 
   @Test func `a destination that cannot hold a directory cannot hold its items`() {
     let traits = Self.traits(.noTrailingDot)
-    #expect(traits.lack(forPath: path("a./b")) == .directory && traits.lack(forPath: path("a/b./c/d")) == .directory)
-    #expect(traits.lack(forPath: path("a./b.")) == .directory && traits.lack(forPath: path("a/b.")) == .trailingDots)
-    #expect(traits.lack(forPath: path("a/b.c/d")) == nil)
+    expect(traits.lack(forPath: path("a./b")) == .directory && traits.lack(forPath: path("a/b./c/d")) == .directory)
+    expect(traits.lack(forPath: path("a./b.")) == .directory && traits.lack(forPath: path("a/b.")) == .trailingDots)
+    expect(traits.lack(forPath: path("a/b.c/d")) == nil)
     let beneath = ItemRecord(path: path("a./b"), generation: 1, body: .file(size: 0))
-    #expect(traits.refusal(of: beneath) == .directoryNotStored)
+    expect(traits.refusal(of: beneath), is: .directoryNotStored)
   }
 
   @Test func `files and targets may be as long as the longest`() {
@@ -67,12 +68,12 @@ import Testing
     func refusal(_ body: ItemRecord.Body) -> NotStored.Reason? {
       traits.refusal(of: ItemRecord(path: path("a"), generation: 1, body: body))
     }
-    #expect(refusal(.file(size: 4_294_967_295)) == nil && refusal(.file(size: 4_294_967_296)) == .tooLarge)
-    #expect(refusal(.symbolicLink(target: run(1, 1023).map { $0 | 1 })) == nil)
-    #expect(refusal(.symbolicLink(target: [UInt8](repeating: 1, count: 1024))) == .targetTooLong)
-    #expect(refusal(.directory) == nil)
+    expect(refusal(.file(size: 4_294_967_295)) == nil && refusal(.file(size: 4_294_967_296)) == .tooLarge)
+    expect(refusal(.symbolicLink(target: run(1, 1023).map { $0 | 1 })) == nil)
+    expect(refusal(.symbolicLink(target: [UInt8](repeating: 1, count: 1024))), is: .targetTooLong)
+    expect(refusal(.directory) == nil)
     traits.keepsSymbolicLinks = false
-    #expect(refusal(.symbolicLink(target: [1])) == .kindNotSupported && refusal(.file(size: 1)) == nil)
+    expect(refusal(.symbolicLink(target: [1])) == .kindNotSupported && refusal(.file(size: 1)) == nil)
   }
 
   @Test func `a hard link is refused for its own name, and for its target's`() {
@@ -80,21 +81,21 @@ import Testing
     func refusal(_ from: String, _ target: String) -> NotStored.Reason? {
       traits.refusal(of: ItemRecord(path: path(from), generation: 1, body: .hardLink(target: path(target))))
     }
-    #expect(refusal("a", "b") == nil && refusal("a.", "b") == .nameNotAllowed && refusal("a", "b.") == .targetNotStored)
-    #expect(refusal("d./a", "b.") == .directoryNotStored && refusal("a", "d./b") == .targetNotStored)
+    expect(refusal("a", "b") == nil && refusal("a.", "b") == .nameNotAllowed && refusal("a", "b.") == .targetNotStored)
+    expect(refusal("d./a", "b.") == .directoryNotStored && refusal("a", "d./b") == .targetNotStored)
   }
 
   @Test func `a destination without bounds refuses nothing, and one with any bound may`() {
-    #expect(DestinationTraits().refusesNothing)
+    expect(DestinationTraits().refusesNothing)
     var wide = DestinationTraits()
     (wide.largestFile, wide.longestTarget, wide.longestName) = (Limits.fileSize, 4095, 255)
     wide.nameRules = .foldsNames
     wide.timeGranularity = 2_000_000_000
-    #expect(wide.refusesNothing)
+    expect(wide.refusesNothing)
     for rule in [.utf8Only, .asciiOnly, .noCapitals, .noWindowsCharacters, .noTrailingDot, .noTrailingSpace]
       as [DestinationTraits.NameRules]
     {
-      #expect(!Self.traits(rule).refusesNothing)
+      expect(!Self.traits(rule).refusesNothing)
     }
     let narrowings: [(inout DestinationTraits) -> Void] = [
       { $0.largestFile = Limits.fileSize - 1 }, { $0.longestTarget = 4094 }, { $0.longestName = 254 },
@@ -103,7 +104,7 @@ import Testing
     for narrow in narrowings {
       var traits = DestinationTraits()
       narrow(&traits)
-      #expect(!traits.refusesNothing)
+      expect(!traits.refusesNothing)
     }
   }
 
@@ -113,7 +114,7 @@ import Testing
       traits.keepsSymbolicLinks = bit.isMultiple(of: 2)
       var writer = ByteWriter()
       traits.write(to: &writer)
-      #expect(try DestinationTraits(writer.bytes.span, 0..<writer.bytes.count) == traits)
+      expect(try DestinationTraits(writer.bytes.span, 0..<writer.bytes.count), is: traits)
     }
   }
 }
@@ -137,8 +138,8 @@ import Testing
     ] as [(ItemTime, UInt32, Int64, UInt32)])
   func `a time is rounded to the past`(time: ItemTime, granularity: UInt32, seconds: Int64, nanoseconds: UInt32) {
     let rounded = time.rounded(to: granularity)
-    #expect(rounded == ItemTime(seconds: seconds, nanoseconds: nanoseconds))
-    #expect(seconds == .min || rounded.rounded(to: granularity) == rounded)
+    expect(rounded, is: ItemTime(seconds: seconds, nanoseconds: nanoseconds))
+    expect(seconds == .min || rounded.rounded(to: granularity) == rounded)
   }
 
   @Test(arguments: [1, 100, 1000, 1_000_000, 10_000_000, 1_000_000_000, 2_000_000_000] as [UInt32])
@@ -147,11 +148,11 @@ import Testing
       ItemTime(seconds: 1_700_000_001, nanoseconds: 987_654_321),
       ItemTime(seconds: 1_700_000_002, nanoseconds: 123_456_789),
     ]
-    #expect(ItemTime.granularity(of: times.map { ($0, $0.rounded(to: granularity)) }) == granularity)
+    expect(ItemTime.granularity(of: times.map { ($0, $0.rounded(to: granularity)) }), is: granularity)
   }
 
   @Test func `times that no granularity explains give none`() {
     let time = ItemTime(seconds: 5, nanoseconds: 5)
-    #expect(ItemTime.granularity(of: [(time, ItemTime(seconds: 6, nanoseconds: 0))]) == nil)
+    expect(ItemTime.granularity(of: [(time, ItemTime(seconds: 6, nanoseconds: 0))]) == nil)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -9,6 +10,6 @@ import Testing
       (.max, 0, true), (0, .max, true),
     ] as [(UInt64, UInt64, Bool)])
   func `an estimate is off by more than its half and 1 MiB`(estimate: UInt64, actual: UInt64, isOff: Bool) {
-    #expect(Offer.isEstimate(estimate, offFrom: actual) == isOff)
+    expect(Offer.isEstimate(estimate, offFrom: actual), is: isOff)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import TestSupport
 import Testing
 
@@ -39,7 +40,7 @@ import Testing
       decoder.append(stream[start..<min(start + size, stream.count)].span)
       seen += try Self.take(&decoder)
     }
-    #expect(seen == Self.frames)
+    expect(seen, is: Self.frames)
   }
 
   @Test func `a caller that reads only the missing bytes has one frame at a time`() throws {
@@ -48,20 +49,20 @@ import Testing
     var seen: [Seen] = []
     while !rest.isEmpty {
       let missing = try decoder.missing
-      #expect(missing > 0)
+      expect(missing > 0)
       let got = decoder.read(atMost: missing) { (target, range) in
         let piece = rest.prefix(min(range.count, 11))
         target.replaceSubrange(range.lowerBound..<range.lowerBound + piece.count, with: piece)
         rest = rest.dropFirst(piece.count)
         return piece.count
       }
-      #expect(got ?? 0 > 0)
+      expect(got ?? 0 > 0)
       if let frame = try decoder.next() {
-        #expect(frame.body.lowerBound == Limits.frameHeader)
+        expect(frame.body.lowerBound, is: Limits.frameHeader)
         seen.append(Seen(type: frame.type, body: Array(decoder.bytes[frame.body])))
       }
     }
-    #expect(seen == Self.frames)
+    expect(seen, is: Self.frames)
   }
 
   @Test func `random cuts change nothing`() throws {
@@ -77,14 +78,14 @@ import Testing
         if Bool.random(using: &dice) { seen += try Self.take(&decoder) }
       }
       seen += try Self.take(&decoder)
-      #expect(seen == Self.frames)
+      expect(seen, is: Self.frames)
     }
   }
 
   @Test func `a frame that is too long is refused at its header`() {
     var decoder = FrameDecoder()
     decoder.append(([0x31, 0x00, 0x14, 0x00, 0x01] as [UInt8]).span)
-    #expect(violation { () throws(Violation) in _ = try decoder.missing } == .limit)
-    #expect(violation { () throws(Violation) in _ = try decoder.next() } == .limit)
+    expect(violation { () throws(Violation) in _ = try decoder.missing }, is: .limit)
+    expect(violation { () throws(Violation) in _ = try decoder.next() }, is: .limit)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import TestSupport
 import Testing
 
@@ -69,14 +70,14 @@ import Testing
     let bytes = bytes(record, at: 42)
     for rest in [[], [0], [UInt8](repeating: 0xFF, count: 100)] as [[UInt8]] {
       let (found, length) = try #require(try read(bytes + rest, at: 42))
-      #expect(found == record && length == bytes.count)
+      expect(found == record && length == bytes.count)
     }
   }
 
   @Test(arguments: records)
   func `a record that is cut is no record`(record: JournalRecord) throws {
     let bytes = bytes(record, at: 42)
-    for count in 0..<bytes.count { #expect(try read(Array(bytes.prefix(count)), at: 42) == nil, "\(count) bytes") }
+    for count in 0..<bytes.count { expect(try read(Array(bytes.prefix(count)), at: 42) == nil, "\(count) bytes") }
   }
 
   @Test(arguments: records)
@@ -94,8 +95,8 @@ import Testing
   @Test(arguments: records)
   func `a record at another position, or under another key, is refused`(record: JournalRecord) {
     let bytes = bytes(record, at: 42)
-    for position in [0, 41, 43, 42 << 8, .max] as [UInt64] { #expect(isRefused(bytes, at: position)) }
-    #expect(isRefused(bytes, at: 42, key: Self.key + 1) && isRefused(bytes, at: 42, key: 0))
+    for position in [0, 41, 43, 42 << 8, .max] as [UInt64] { expect(isRefused(bytes, at: position)) }
+    expect(isRefused(bytes, at: 42, key: Self.key + 1) && isRefused(bytes, at: 42, key: 0))
   }
 
   @Test func `a journal is read record by record, and stops where one is exchanged`() throws {
@@ -111,19 +112,19 @@ import Testing
       found.append(record)
       position += length
     }
-    #expect(found == Self.records && position == journal.count)
+    expect(found == Self.records && position == journal.count)
     // Two records of equal length change places.
     let (one, other) = (starts[8]..<starts[9], starts[9]..<starts[10])
-    #expect(one.count == other.count)
+    expect(one.count, is: other.count)
     let swapped = journal[..<one.lowerBound] + journal[other] + journal[one] + journal[other.upperBound...]
-    #expect(isRefused(Array(swapped[one.lowerBound...]), at: UInt64(one.lowerBound)))
+    expect(isRefused(Array(swapped[one.lowerBound...]), at: UInt64(one.lowerBound)))
   }
 
   @Test func `zeros, ones and noise are no records`() {
     var random = Seeded(9)
     for count in [0, 4, 20, 21, 22, 100, 5_000] {
       for bytes in [[UInt8](repeating: 0, count: count), [UInt8](repeating: 0xFF, count: count), random.bytes(count)] {
-        #expect(isRefused(bytes, at: 0) && isRefused(bytes, at: .max))
+        expect(isRefused(bytes, at: 0) && isRefused(bytes, at: .max))
       }
     }
   }

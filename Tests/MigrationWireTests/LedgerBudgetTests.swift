@@ -1,3 +1,4 @@
+import Expectations
 import Testing
 
 @testable import MigrationWire
@@ -29,7 +30,7 @@ import Testing
   }
 
   private func make(_ record: ItemRecord, in ledger: inout Ledger) throws {
-    #expect(try ledger.receive(record, hasContent: false) == .create(discarded: nil))
+    expect(try ledger.receive(record, hasContent: false), is: .create(discarded: nil))
     try ledger.finish(record)
   }
 
@@ -41,8 +42,9 @@ import Testing
     for (bound, isTaken) in [(length, true), (length - 1, false)] {
       var ledger = ledger(metadata: bound)
       for record in records.dropLast() { try make(record, in: &ledger) }
-      #expect(
-        (violation { () throws(Violation) in _ = try ledger.receive(records[3], hasContent: false) } == nil) == isTaken)
+      expect(
+        (violation { () throws(Violation) in _ = try ledger.receive(records[3], hasContent: false) } == nil),
+        is: isTaken)
     }
     var ledger = ledger(metadata: length - 1)
     for record in records.dropLast() { try make(record, in: &ledger) }
@@ -54,14 +56,14 @@ import Testing
   @Test func `records of files count, with content and without`() throws {
     let (small, large) = (record("small", .file(size: 5)), record("large", .file(size: 5)))
     var ledger = ledger(metadata: UInt64(small.length + large.length))
-    #expect(try ledger.receive(small, hasContent: true) == .create(discarded: nil))
+    expect(try ledger.receive(small, hasContent: true), is: .create(discarded: nil))
     try ledger.finish(small)
-    #expect(try ledger.receive(large, hasContent: false) == .create(discarded: nil))
+    expect(try ledger.receive(large, hasContent: false), is: .create(discarded: nil))
     _ = try ledger.await(large)
-    #expect(ledger.metadata == UInt64(small.length + large.length))
-    #expect(
-      violation { () throws(Violation) in _ = try ledger.receive(record("x", .file(size: 0)), hasContent: false) }
-        == .announcement)
+    expect(ledger.metadata, is: UInt64(small.length + large.length))
+    expect(
+      violation { () throws(Violation) in _ = try ledger.receive(record("x", .file(size: 0)), hasContent: false) },
+      is: .announcement)
   }
 
   @Test func `repeated entries cost nothing`() throws {
@@ -70,14 +72,14 @@ import Testing
     let file = record("f", .file(size: 9))
     _ = try ledger.admit(place(0..<4))
     _ = ledger.stage(place(0..<4))
-    #expect(try ledger.receive(file, hasContent: false) == .waiting)
+    expect(try ledger.receive(file, hasContent: false), is: .waiting)
     let before = ledger.metadata
     for _ in 0..<100 {
-      #expect(try ledger.receive(directory("d"), hasContent: false) == .held)
-      #expect(try ledger.receive(file, hasContent: false) == .held)
-      #expect(try ledger.admit(place(0..<4)) == .held)
+      expect(try ledger.receive(directory("d"), hasContent: false), is: .held)
+      expect(try ledger.receive(file, hasContent: false), is: .held)
+      expect(try ledger.admit(place(0..<4)), is: .held)
     }
-    #expect(ledger.metadata == before)
+    expect(ledger.metadata, is: before)
   }
 
   @Test func `another session counts anew`() throws {
@@ -87,12 +89,12 @@ import Testing
     for name in ["a", "b", "c"] {
       try make(directory(name, attribute: 50), in: &ledger)
       ledger.place(directory(name), at: 1)
-      #expect(
-        violation { () throws(Violation) in _ = try ledger.receive(directory("x"), hasContent: false) }
-          == .announcement)
+      expect(
+        violation { () throws(Violation) in _ = try ledger.receive(directory("x"), hasContent: false) },
+        is: .announcement)
       ledger.begin(bound)
     }
-    #expect(ledger.total.items == 3)
+    expect(ledger.total.items, is: 3)
   }
 
   @Test func `over an estimate every record that arrives brings room of its own`() throws {
@@ -132,7 +134,7 @@ import Testing
         _ = ledger.stage(place)
       }
     }
-    #expect(ledger.metadata == 0)
+    expect(ledger.metadata, is: 0)
   }
 
   @Test func `bytes count from when they are admitted, and their sum does not overflow`() throws {
@@ -144,9 +146,9 @@ import Testing
     }
     _ = try ledger.admit(place(0..<1, "last"))
     for hole in holes { _ = ledger.stage(hole) }
-    #expect(ledger.heldBytes == Limits.fileSize - 1)
+    expect(ledger.heldBytes, is: Limits.fileSize - 1)
     ledger.begin(Bound(items: .max, bytes: Limits.fileSize, metadata: .max))
-    #expect(violation { () throws(Violation) in _ = try ledger.admit(place(1..<3, "last")) } == .announcement)
+    expect(violation { () throws(Violation) in _ = try ledger.admit(place(1..<3, "last")) }, is: .announcement)
   }
 
   // MARK: States
@@ -191,9 +193,9 @@ import Testing
     for name in ["a", "b"] { try make(directory(name), in: &ledger) }
     ledger.place(directory("a"), at: 5)
     ledger.begin(Bound(items: 1, bytes: 0, metadata: 1_000))
-    #expect(ledger.total.items == 1 && ledger.holds(directory("a")) && !ledger.holds(directory("b")))
-    #expect(ledger.directoryPositions == [5])
-    #expect(ledger.digest == keys.mark(path: path("a"), generation: 1))
+    expect(ledger.total.items == 1 && ledger.holds(directory("a")) && !ledger.holds(directory("b")))
+    expect(ledger.directoryPositions, is: [5])
+    expect(ledger.digest, is: keys.mark(path: path("a"), generation: 1))
   }
 
   @Test func `directories come deepest first, links in their order`() throws {
@@ -207,15 +209,15 @@ import Testing
       try make(link, in: &ledger)
       ledger.place(link, at: UInt64(10 + position))
     }
-    #expect(ledger.directoryPositions == [1, 2, 3, 0])
-    #expect(ledger.linkPositions == [10, 11])
+    expect(ledger.directoryPositions, is: [1, 2, 3, 0])
+    expect(ledger.linkPositions, is: [10, 11])
   }
 
   @Test func `a state that was told with two sizes is forgotten without a trap`() throws {
     var ledger = ledger()
     try ledger.finish(record("f", .file(size: 5)))
     ledger.drop(record("f", .file(size: 1_000)))
-    #expect(ledger.total == Tally() && ledger.digest == 0)
+    expect(ledger.total == Tally() && ledger.digest == 0)
   }
 
   // MARK: Offers
@@ -225,15 +227,15 @@ import Testing
     let offer = { (items: UInt64, flags: Offer.Flags, metadata: UInt64?) in
       Offer(contents: contents, items: items, bytes: 0, allocated: 0, flags: flags, metadata: metadata)
     }
-    #expect(offer(100, [], nil).bound.metadata == 100 * 262_144 * 5 / 4 + 16_777_216)
-    #expect(offer(100, [], 8_000).bound.metadata == 10_000 + 16_777_216)
-    #expect(offer(0, [], 0).bound.metadata == 16_777_216)
+    expect(offer(100, [], nil).bound.metadata, is: 100 * 262_144 * 5 / 4 + 16_777_216)
+    expect(offer(100, [], 8_000).bound.metadata, is: 10_000 + 16_777_216)
+    expect(offer(0, [], 0).bound.metadata, is: 16_777_216)
     let most = Limits.fileSize + Limits.fileSize / 4 + 16_777_216
-    #expect(offer(Limits.fileSize, [], Limits.fileSize).bound.metadata == most)
-    #expect(offer(Limits.fileSize, [], nil).bound.metadata == most)
+    expect(offer(Limits.fileSize, [], Limits.fileSize).bound.metadata, is: most)
+    expect(offer(Limits.fileSize, [], nil).bound.metadata, is: most)
     for metadata in [nil, 0, Limits.fileSize] as [UInt64?] {
       let bound = offer(100, .estimated, metadata).bound
-      #expect(bound.metadata == 16_777_216 && bound.metadataPerItem == 262_144)
+      expect(bound.metadata == 16_777_216 && bound.metadataPerItem == 262_144)
     }
   }
 }

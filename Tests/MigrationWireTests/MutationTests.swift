@@ -1,3 +1,4 @@
+import Expectations
 import TestSupport
 import Testing
 
@@ -124,7 +125,7 @@ import Testing
     for length in [[0x3F], [0x7F, 0xFF], [0xBF, 0xFF, 0xFF, 0xFF], [UInt8](repeating: 0xFF, count: 8)] as [[UInt8]] {
       for tag in 1...9 as ClosedRange<UInt8> {
         let body = [tag] + length
-        #expect(fate([type, 0, 0, 0, UInt8(body.count)] + body, isEarly: false) == .refused)
+        expect(fate([type, 0, 0, 0, UInt8(body.count)] + body, isEarly: false), is: .refused)
       }
     }
   }
@@ -134,11 +135,11 @@ import Testing
     var writer = ByteWriter()
     writer.u8(0x31)
     writer.u32(UInt32(length))
-    #expect(violation { () throws(Violation) in _ = try FrameHeader(writer.bytes.span) } == .limit)
+    expect(violation { () throws(Violation) in _ = try FrameHeader(writer.bytes.span) }, is: .limit)
   }
 
   @Test func `a frame of the greatest length is taken by its header`() throws {
     let header = try FrameHeader([0x31, 0x00, 0x14, 0x00, 0x00].span)
-    #expect(header.length == 1_310_720)
+    expect(header.length, is: 1_310_720)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import TestSupport
 import Testing
 
@@ -13,7 +14,7 @@ import Testing
 
   @Test func `Damm's digits are the known ones`() {
     for (digits, interim) in [("572", 4), ("4829136", 7), ("5724", 0)] as [(String, UInt8)] {
-      #expect(digits.utf8.reduce(0) { PairingCode.check($0, $1 - UInt8(ascii: "0")) } == interim)
+      expect(digits.utf8.reduce(0) { PairingCode.check($0, $1 - UInt8(ascii: "0")) }, is: interim)
     }
   }
 
@@ -26,7 +27,7 @@ import Testing
   @Test func `the table is the document's`() {
     for interim in 0..<10 {
       for digit in 0..<10 {
-        #expect(Int(PairingCode.check(UInt8(interim), UInt8(digit))) == Self.table[interim][digit])
+        expect(Int(PairingCode.check(UInt8(interim), UInt8(digit))), is: Self.table[interim][digit])
       }
     }
   }
@@ -34,23 +35,23 @@ import Testing
   @Test func `the document's table finds every wrong digit and every swap of neighbours`() {
     let table = Self.table
     for one in 0..<10 {
-      #expect(Set(table[one]).count == 10 && Set(table.map { $0[one] }).count == 10 && table[one][one] == 0)
+      expect(Set(table[one]).count == 10 && Set(table.map { $0[one] }).count == 10 && table[one][one] == 0)
       for other in 0..<10 where other != one {
-        #expect((0..<10).allSatisfy { table[table[$0][one]][other] != table[table[$0][other]][one] })
+        expect((0..<10).allSatisfy { table[table[$0][one]][other] != table[table[$0][other]][one] })
       }
     }
   }
 
   @Test func `a code has seven free digits and their check digit`() {
-    #expect(PairingCode(number: 4_829_136).shown == "4829-1367")
-    #expect(PairingCode(number: 0).shown == "0000-0000")
-    #expect(PairingCode(number: 9_999_999).digits.count == 8)
-    #expect(PairingCode(number: 42).digits.starts(with: ascii("0000042")))
+    expect(PairingCode(number: 4_829_136).shown, is: "4829-1367")
+    expect(PairingCode(number: 0).shown, is: "0000-0000")
+    expect(PairingCode(number: 9_999_999).digits.count, is: 8)
+    expect(PairingCode(number: 42).digits.starts(with: ascii("0000042")))
   }
 
   @Test(arguments: ["48291367", "4829-1367", "4829 1367", " 4-8-2-9 1 3 6 7 ", "4829-1367\n", "----48291367"])
   func `spaces and dashes are ignored`(text: String) throws {
-    #expect(try PairingCode(typed: ascii(text)) == PairingCode(number: 4_829_136))
+    expect(try PairingCode(typed: ascii(text)), is: PairingCode(number: 4_829_136))
   }
 
   @Test(arguments: [
@@ -59,7 +60,7 @@ import Testing
     "4829\u{A0}1367", "4829136\u{0}", "48291367\u{0}",
   ])
   func `every text except eight ASCII digits is malformed`(text: String) {
-    #expect(mistake(text) == .malformed)
+    expect(mistake(text), is: .malformed)
   }
 
   @Test(arguments: [0, 4_829_136, 1_234_567, 9_999_999, 572] as [UInt32])
@@ -69,12 +70,12 @@ import Testing
       for digit in ascii("0123456789") where digit != code[index] {
         var typed = code
         typed[index] = digit
-        #expect(mistake(String(decoding: typed, as: UTF8.self)) == .mistyped)
+        expect(mistake(String(decoding: typed, as: UTF8.self)), is: .mistyped)
       }
       guard index + 1 < code.count, code[index] != code[index + 1] else { continue }
       var typed = code
       typed.swapAt(index, index + 1)
-      #expect(mistake(String(decoding: typed, as: UTF8.self)) == .mistyped)
+      expect(mistake(String(decoding: typed, as: UTF8.self)), is: .mistyped)
     }
   }
 
@@ -82,7 +83,7 @@ import Testing
     var random = Seeded(5)
     for _ in 0..<1_000 {
       let code = PairingCode(number: UInt32.random(in: 0..<10_000_000, using: &random))
-      #expect(try PairingCode(typed: ascii(code.shown)) == code)
+      expect(try PairingCode(typed: ascii(code.shown)), is: code)
     }
   }
 
@@ -95,12 +96,12 @@ import Testing
   func `a frame before READY that is not exactly one is refused`(hex: String) {
     let frame = bytes(hex: hex)
     let isLater = hex == "01000b5045455201020100000000"
-    #expect((violation { () throws(Violation) in _ = try PairingFrame(frame.span) } == nil) == isLater)
+    expect((violation { () throws(Violation) in _ = try PairingFrame(frame.span) } == nil), is: isLater)
   }
 
   @Test func `versions that descend are refused`() {
     let frame = bytes(hex: "01000b5045455202010100000000")
-    #expect(violation { () throws(Violation) in _ = try PairingFrame(frame.span) } == .value)
+    expect(violation { () throws(Violation) in _ = try PairingFrame(frame.span) }, is: .value)
   }
 
   @Test func `only ABORT 4 and 5 have something behind the reason, each in its own length`() {
@@ -110,21 +111,21 @@ import Testing
         return (try? PairingFrame(Array(frame).span)) != nil
       }
       let known: [UInt8: [Int]] = [0: [], 4: [1, 4], 5: [1, 3], 8: []]
-      #expect(lengths == known[reason] ?? [1], "\(reason)")
+      expect(lengths, is: known[reason] ?? [1], "\(reason)")
     }
   }
 
   @Test func `this program says the long forms`() {
-    #expect(PairingFrame.abort(saying: .busy).bytes == [0x0F, 0, 4, 4, 0, 0, 0])
-    #expect(PairingFrame.abort(saying: .version).bytes == [0x0F, 0, 3, 5, 3, 3])
-    #expect(PairingFrame.abort(saying: .unknownPeer).bytes == [0x0F, 0, 1, 7])
+    expect(PairingFrame.abort(saying: .busy).bytes, is: [0x0F, 0, 4, 4, 0, 0, 0])
+    expect(PairingFrame.abort(saying: .version).bytes, is: [0x0F, 0, 3, 5, 3, 3])
+    expect(PairingFrame.abort(saying: .unknownPeer).bytes, is: [0x0F, 0, 1, 7])
   }
 
   @Test func `the length of a frame before READY is known from three bytes`() throws {
     for type in 0...255 as ClosedRange<UInt8> {
       let lengths = (0...70 as ClosedRange<UInt8>).filter { (try? PairingFrame.length([type, 0, $0].span)) != nil }
       let known: [UInt8: [UInt8]] = [1: [11], 2: [10], 3: [65], 4: [65], 5: [32], 6: [32], 7: [0], 15: [1, 3, 4]]
-      #expect(lengths == known[type] ?? [])
+      expect(lengths, is: known[type] ?? [])
     }
     #expect(throws: Violation.self) { try PairingFrame.length([1, 0xFF, 0xFF].span) }
   }

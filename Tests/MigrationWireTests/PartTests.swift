@@ -1,3 +1,4 @@
+import Expectations
 import Testing
 
 @testable import MigrationWire
@@ -11,14 +12,14 @@ import Testing
     var talk = Talk()
     try talk.meet(Self.three)
     for number in 0...2 as ClosedRange<UInt16> {
-      #expect(talk.sender.isBetween && talk.receiver.isBetween && !talk.receiver.isOver)
+      expect(talk.sender.isBetween && talk.receiver.isBetween && !talk.receiver.isOver)
       try talk.offer(number)
       #expect(throws: Violation.self) { try talk.receiver.received(.offer(Sample.totals(number + 1))) }
       try talk.stream()
       try talk.end()
     }
-    #expect(talk.receiver.isOver)
-    #expect(try talk.toReceiver(talk.sender.receipt()) == .finish)
+    expect(talk.receiver.isOver)
+    expect(try talk.toReceiver(talk.sender.receipt()), is: .finish)
   }
 
   @Test func `parts are offered in ascending order, each at most once, and only taken or finished ones`() throws {
@@ -35,7 +36,7 @@ import Testing
     }
     _ = try talk.toSender(.failed(Failed(part: 1, Self.close)))
     try talk.offer(3)
-    #expect(try talk.toSender(talk.receiver.answerAgain(Sample.done)) == .finish(Sample.done))
+    expect(try talk.toSender(talk.receiver.answerAgain(Sample.done)), is: .finish(Sample.done))
     #expect(throws: Violation.self) { try talk.receiver.received(.offer(Sample.totals(3))) }
     try talk.offer(4)
   }
@@ -50,7 +51,7 @@ import Testing
     #expect(throws: Violation.self) { try talk.receiver.received(.receipt) }
     try talk.stream()
     try talk.end()
-    #expect(!talk.receiver.isOver)
+    expect(!talk.receiver.isOver)
     #expect(throws: Violation.self) { try talk.receiver.received(.receipt) }
     try talk.offer(3)
     let failed = talk.receiver.fail(Self.close)
@@ -59,17 +60,17 @@ import Testing
       Issue.record("no answer")
       return
     }
-    #expect(try talk.toReceiver(answer) == .settled)
-    #expect(talk.receiver.isOver)
-    #expect(try talk.toReceiver(talk.sender.receipt()) == .finish)
-    #expect(talk.sender.isDone && talk.receiver.isDone)
+    expect(try talk.toReceiver(answer), is: .settled)
+    expect(talk.receiver.isOver)
+    expect(try talk.toReceiver(talk.sender.receipt()), is: .finish)
+    expect(talk.sender.isDone && talk.receiver.isDone)
   }
 
   @Test func `a plan of which nothing is taken ends with RECEIPT at once`() throws {
     var talk = Talk()
     try talk.meet(verdict: [.refused(Self.close)])
-    #expect(talk.receiver.isOver)
-    #expect(try talk.toReceiver(talk.sender.receipt()) == .finish)
+    expect(talk.receiver.isOver)
+    expect(try talk.toReceiver(talk.sender.receipt()), is: .finish)
   }
 
   /// How far a part has come.
@@ -92,20 +93,20 @@ import Testing
   @Test(arguments: Stage.allCases)
   func `a part fails at the receiver, the sender answers, and the next one runs`(stage: Stage) throws {
     var talk = try talk(at: stage)
-    #expect(talk.receiver.mayFail)
+    expect(talk.receiver.mayFail)
     let failed = talk.receiver.fail(Self.close)
-    #expect(!talk.receiver.mayFail && talk.receiver.isSettling)
+    expect(!talk.receiver.mayFail && talk.receiver.isSettling)
     // What the sender says before it knows.
     if stage == .streaming {
       let unsent = talk.sender.name(Sample.unsent)
-      #expect(try talk.toReceiver(try #require(unsent)) == .nothing)
-      #expect(try talk.toReceiver(talk.sender.drop([1])) == .nothing)
-      #expect(try talk.toReceiver(talk.sender.finish(Sample.finish)) == .nothing)
+      expect(try talk.toReceiver(try #require(unsent)), is: .nothing)
+      expect(try talk.toReceiver(talk.sender.drop([1])), is: .nothing)
+      expect(try talk.toReceiver(talk.sender.finish(Sample.finish)), is: .nothing)
     }
-    #expect(talk.receiver.name(Sample.refused) == nil)
+    expect(talk.receiver.name(Sample.refused) == nil)
     let answer = ControlMessage.failed(Failed(part: 0, Close(.storage)))
-    #expect(try talk.toSender(failed) == .giveUp(Self.close, answer: answer))
-    #expect(try talk.toReceiver(answer) == .settled)
+    expect(try talk.toSender(failed), is: .giveUp(Self.close, answer: answer))
+    expect(try talk.toReceiver(answer), is: .settled)
     for message in [answer, .notStored(Sample.unsent), .finish(Sample.finish)] {
       #expect(throws: Violation.self) { try talk.receiver.received(message) }
       #expect(throws: Violation.self) { try talk.sender.received(message) }
@@ -121,20 +122,20 @@ import Testing
     let failed = talk.sender.fail(Self.close)
     // What the receiver says before it knows.
     switch stage {
-    case .offered: #expect(try talk.toSender(talk.receiver.accept(Sample.accept)) == .nothing)
+    case .offered: expect(try talk.toSender(talk.receiver.accept(Sample.accept)), is: .nothing)
     case .reporting:
-      #expect(try talk.toSender(talk.receiver.report(Held(kind: .staged, marks: [1]))) == .nothing)
-      #expect(try talk.toSender(talk.receiver.report(Sample.partial)) == .nothing)
-      #expect(try talk.toSender(talk.receiver.reported(Tally(items: 1))) == .nothing)
+      expect(try talk.toSender(talk.receiver.report(Held(kind: .staged, marks: [1]))), is: .nothing)
+      expect(try talk.toSender(talk.receiver.report(Sample.partial)), is: .nothing)
+      expect(try talk.toSender(talk.receiver.reported(Tally(items: 1))), is: .nothing)
     case .streaming:
       let refused = talk.receiver.name(Sample.refused)
-      #expect(try talk.toSender(try #require(refused)) == .nothing)
+      expect(try talk.toSender(try #require(refused)), is: .nothing)
     case .importing: break
     }
     let answer = ControlMessage.failed(Failed(part: 0, Close(.storage)))
-    #expect(try talk.toReceiver(failed) == .giveUp(Self.close, answer: answer))
-    #expect(talk.receiver.isBetween)
-    #expect(try talk.toSender(answer) == .settled(Close(.storage)))
+    expect(try talk.toReceiver(failed), is: .giveUp(Self.close, answer: answer))
+    expect(talk.receiver.isBetween)
+    expect(try talk.toSender(answer), is: .settled(Close(.storage)))
     #expect(throws: Violation.self) { try talk.toSender(answer) }
     #expect(throws: Violation.self) { try talk.toReceiver(failed) }
     try talk.offer(1)
@@ -144,8 +145,8 @@ import Testing
   func `where both fail a part, no end answers and the receiver's reason counts`(stage: Stage) throws {
     var talk = try talk(at: stage)
     let (ofSender, ofReceiver) = (talk.sender.fail(Close(.exportFailed, "gone")), talk.receiver.fail(Self.close))
-    #expect(try talk.toReceiver(ofSender) == .settled)
-    #expect(try talk.toSender(ofReceiver) == .settled(Self.close))
+    expect(try talk.toReceiver(ofSender), is: .settled)
+    expect(try talk.toSender(ofReceiver), is: .settled(Self.close))
     try talk.offer(1)
   }
 
@@ -154,8 +155,8 @@ import Testing
     try talk.meet(Self.three, continuing: 7, verdict: [.finished, .taken(), .taken()])
     try talk.offer(0, earlier: .finished(Sample.done.total))
     let failed = talk.sender.fail(Self.close)
-    #expect(try talk.toSender(talk.receiver.answerAgain(Sample.done)) == .finish(Sample.done))
-    #expect(try talk.toReceiver(failed) == .nothing)
+    expect(try talk.toSender(talk.receiver.answerAgain(Sample.done)), is: .finish(Sample.done))
+    expect(try talk.toReceiver(failed), is: .nothing)
     #expect(throws: Violation.self) { try talk.toReceiver(failed) }
     try talk.offer(1)
     #expect(throws: Violation.self) { try talk.toReceiver(failed) }
@@ -190,7 +191,7 @@ import Testing
     var talk = try talk(at: .streaming)
     let close = Close(Close.Code(rawValue: 999), "later")
     let answer = ControlMessage.failed(Failed(part: 0, Close(close.code)))
-    #expect(try talk.toSender(talk.receiver.fail(close)) == .giveUp(close, answer: answer))
+    expect(try talk.toSender(talk.receiver.fail(close)), is: .giveUp(close, answer: answer))
   }
 
   @Test func `each part names as many items as one session of one part`() throws {
@@ -199,13 +200,13 @@ import Testing
     for number in [0, 2] as [UInt16] {
       try talk.offer(number)
       try talk.stream()
-      #expect(try talk.toReceiver(talk.sender.drop([1])) == .drop([1]))
+      expect(try talk.toReceiver(talk.sender.drop([1])), is: .drop([1]))
       for _ in 0..<Limits.notStored {
         let (unsent, refused) = (talk.sender.name(Sample.unsent), talk.receiver.name(Sample.refused))
         _ = try talk.receiver.received(try #require(unsent))
         _ = try talk.sender.received(try #require(refused))
       }
-      #expect(talk.sender.name(Sample.unsent) == nil && talk.receiver.name(Sample.refused) == nil)
+      expect(talk.sender.name(Sample.unsent) == nil && talk.receiver.name(Sample.refused) == nil)
       #expect(throws: Violation.self) { try talk.receiver.received(.notStored(Sample.unsent)) }
       #expect(throws: Violation.self) { try talk.sender.received(.notStored(Sample.refused)) }
       try talk.end()
@@ -218,6 +219,6 @@ import Testing
     _ = talk.sender.plan(Plan(Self.three, continuing: 1))
     #expect(throws: Violation.self) { try talk.sender.received(.verdict(Sample.verdict())) }
     let verdict = Sample.verdict([.taken(), .finished, .refused(Self.close)])
-    #expect(try talk.toSender(.verdict(verdict)) == .take(verdict))
+    expect(try talk.toSender(.verdict(verdict)), is: .take(verdict))
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Testing
 
 @testable import MigrationWire
@@ -23,57 +24,57 @@ import Testing
   private func root(_ name: [UInt8], kind: UInt8 = 1) -> [UInt8] { [kind, UInt8(name.count)] + name }
 
   @Test func `a part has its kind's fields, and no other kind's`() {
-    for part in [folders, files, app, later] { #expect(code(ofPart: body(part)) == nil) }
-    for tag in [1, 3, 4, 8] as [UInt8] { #expect(code(ofPart: changed(folders, tag, nil)) == .field) }
-    for tag in [1, 2, 3, 4, 8] as [UInt8] { #expect(code(ofPart: changed(files, tag, nil)) == .field) }
-    for tag in [1, 2, 3, 5, 8] as [UInt8] { #expect(code(ofPart: changed(app, tag, nil)) == .field) }
-    for tag in [1, 3] as [UInt8] { #expect(code(ofPart: changed(later, tag, nil)) == .field) }
+    for part in [folders, files, app, later] { expect(code(ofPart: body(part)) == nil) }
+    for tag in [1, 3, 4, 8] as [UInt8] { expect(code(ofPart: changed(folders, tag, nil)), is: .field) }
+    for tag in [1, 2, 3, 4, 8] as [UInt8] { expect(code(ofPart: changed(files, tag, nil)), is: .field) }
+    for tag in [1, 2, 3, 5, 8] as [UInt8] { expect(code(ofPart: changed(app, tag, nil)), is: .field) }
+    for tag in [1, 3] as [UInt8] { expect(code(ofPart: changed(later, tag, nil)), is: .field) }
     for part in [folders, files, app] {
-      #expect(code(ofPart: changed(part, 8, u64(1) + u64(2))) == .field)
-      #expect(code(ofPart: changed(part, 8, [])) == .value && code(ofPart: changed(part, 8, [1])) == .truncated)
+      expect(code(ofPart: changed(part, 8, u64(1) + u64(2))), is: .field)
+      expect(code(ofPart: changed(part, 8, [])) == .value && code(ofPart: changed(part, 8, [1])) == .truncated)
     }
-    #expect(code(ofPart: changed(app, 4, [1, 1, 0x61])) == .field)
-    #expect(code(ofPart: changed(folders, 5, body(identity))) == .field)
-    #expect(code(ofPart: changed(files, 5, body(identity))) == .field)
+    expect(code(ofPart: changed(app, 4, [1, 1, 0x61])), is: .field)
+    expect(code(ofPart: changed(folders, 5, body(identity))), is: .field)
+    expect(code(ofPart: changed(files, 5, body(identity))), is: .field)
     // With an identifier they are folders of a role.
-    #expect(code(ofPart: changed(folders, 2, ascii("home"))) == nil)
+    expect(code(ofPart: changed(folders, 2, ascii("home"))) == nil)
   }
 
   @Test func `a part of unknown kind has any of the fields, in their forms`() throws {
     let all: [Field] = later + [(2, ascii("x")), (4, root(ascii("A/b"))), (5, body(identity))]
-    #expect(code(ofPart: changed(all, 9, nil)) == nil)
-    #expect(code(ofPart: changed(all, 2, [])) == .value)
-    #expect(code(ofPart: changed(all, 4, root([0x62]) + root([0x61]))) == .value)
-    #expect(code(ofPart: changed(all, 4, root([0x61], kind: 5))) == .unknown)
-    #expect(code(ofPart: changed(all, 5, body([(1, ascii("s"))]))) == .field)
+    expect(code(ofPart: changed(all, 9, nil)) == nil)
+    expect(code(ofPart: changed(all, 2, [])), is: .value)
+    expect(code(ofPart: changed(all, 4, root([0x62]) + root([0x61]))), is: .value)
+    expect(code(ofPart: changed(all, 4, root([0x61], kind: 5))), is: .unknown)
+    expect(code(ofPart: changed(all, 5, body([(1, ascii("s"))]))), is: .field)
     guard case .plan(let plan)? = try read(.plan, plan([changed(all, 9, nil)])) else {
       Issue.record("no plan")
       return
     }
-    #expect(plan.parts[0].roots == [Root(kind: .directory, name: ascii("A/b"))])
+    expect(plan.parts[0].roots, is: [Root(kind: .directory, name: ascii("A/b"))])
   }
 
   @Test(arguments: [6, 7] as [UInt8])
   func `an estimate is at most 2⁶³−1`(tag: UInt8) {
-    #expect(code(ofPart: changed(folders, tag, u64(1 << 63 - 1))) == nil)
-    #expect(code(ofPart: changed(folders, tag, u64(1 << 63))) == .limit)
+    expect(code(ofPart: changed(folders, tag, u64(1 << 63 - 1))) == nil)
+    expect(code(ofPart: changed(folders, tag, u64(1 << 63))), is: .limit)
   }
 
   @Test func `a name and an identifier have 1 to 255 bytes`() {
     for tag in [2, 3] as [UInt8] {
-      #expect(code(ofPart: changed(app, tag, [])) == .value)
-      #expect(code(ofPart: changed(app, tag, [UInt8](repeating: 0x61, count: 255))) == nil)
-      #expect(code(ofPart: changed(app, tag, [UInt8](repeating: 0x61, count: 256))) == .limit)
-      #expect(code(ofPart: changed(app, tag, [0xFF])) == .value)
+      expect(code(ofPart: changed(app, tag, [])), is: .value)
+      expect(code(ofPart: changed(app, tag, [UInt8](repeating: 0x61, count: 255))) == nil)
+      expect(code(ofPart: changed(app, tag, [UInt8](repeating: 0x61, count: 256))), is: .limit)
+      expect(code(ofPart: changed(app, tag, [0xFF])), is: .value)
     }
   }
 
   @Test func `an app is named in full`() {
     for tag in 1...3 as ClosedRange<UInt8> {
       let long = [UInt8](repeating: 0x61, count: 1_025)
-      #expect(code(ofPart: changed(app, 5, changed(identity, tag, nil))) == .field)
-      #expect(code(ofPart: changed(app, 5, changed(identity, tag, Array(long.dropFirst())))) == nil)
-      #expect(code(ofPart: changed(app, 5, changed(identity, tag, long))) == .limit)
+      expect(code(ofPart: changed(app, 5, changed(identity, tag, nil))), is: .field)
+      expect(code(ofPart: changed(app, 5, changed(identity, tag, Array(long.dropFirst())))) == nil)
+      expect(code(ofPart: changed(app, 5, changed(identity, tag, long))), is: .limit)
     }
   }
 
@@ -84,12 +85,12 @@ import Testing
       [1, 3, 0x61, 0x2F, 0x62], [1, 1, 0x62, 1, 1, 0x61], [1, 1, 0x61, 2, 1, 0x61], [1, 2, 0x61, 0x61, 1, 1, 0x61],
     ] as [[UInt8]])
   func `roots that are no roots, or not in order, are refused`(roots: [UInt8]) {
-    #expect(code(ofPart: changed(folders, 4, roots)) != nil)
-    #expect(code(ofPart: changed(files, 4, roots)) != nil)
+    expect(code(ofPart: changed(folders, 4, roots)) != nil)
+    expect(code(ofPart: changed(files, 4, roots)) != nil)
   }
 
   @Test func `a root may be of each kind`() {
-    for kind in 1...4 as ClosedRange<UInt8> { #expect(code(ofPart: changed(folders, 4, [kind, 1, 0x61])) == nil) }
+    for kind in 1...4 as ClosedRange<UInt8> { expect(code(ofPart: changed(folders, 4, [kind, 1, 0x61])) == nil) }
   }
 
   @Test(arguments: [
@@ -98,9 +99,9 @@ import Testing
     ("a_b", false), ("a.b", false), ("ä", false), (".", false),
   ])
   func `the roots of a part with an identifier are keys`(key: String, isKey: Bool) {
-    #expect((code(ofPart: changed(files, 4, root(ascii(key)))) == nil) == isKey)
+    expect((code(ofPart: changed(files, 4, root(ascii(key)))) == nil), is: isKey)
     let role: [Field] = folders + [(2, ascii("home"))]
-    #expect((code(ofPart: changed(role, 4, root(ascii(key)))) == nil) == isKey)
+    expect((code(ofPart: changed(role, 4, root(ascii(key)))) == nil), is: isKey)
   }
 
   @Test func `folders and apps of files have paths of a home, by ascending keys`() {
@@ -109,32 +110,32 @@ import Testing
     }
     let home = path("home", ascii("/home/anna"))
     for part in [files, folders, later] {
-      #expect(code(ofPart: changed(part, 10, home + path("music", ascii("/")))) == nil)
+      expect(code(ofPart: changed(part, 10, home + path("music", ascii("/")))) == nil)
     }
-    #expect(code(ofPart: changed(app, 10, home)) == .field)
+    expect(code(ofPart: changed(app, 10, home)), is: .field)
     for wrong in [
       [], path("home", []), path("home", ascii("home")), path("home", [0x2F, 0]), path("Home", [0x2F]),
       path("", [0x2F]),
       home + home, path("music", [0x2F]) + home,
     ] {
-      #expect(code(ofPart: changed(files, 10, wrong)) == .value)
+      expect(code(ofPart: changed(files, 10, wrong)), is: .value)
     }
-    #expect(code(ofPart: changed(files, 10, home.dropLast())) == .truncated)
+    expect(code(ofPart: changed(files, 10, home.dropLast())), is: .truncated)
     let longest = [0x2F] + [UInt8](repeating: 0x61, count: 1_023)
-    #expect(code(ofPart: changed(files, 10, path("home", longest))) == nil)
-    #expect(code(ofPart: changed(files, 10, path("home", longest + [0x61]))) == .value)
+    expect(code(ofPart: changed(files, 10, path("home", longest))) == nil)
+    expect(code(ofPart: changed(files, 10, path("home", longest + [0x61]))), is: .value)
     let keys = (0..<17).map { path("k\($0 + 10)", [0x2F]) }
-    #expect(code(ofPart: changed(files, 10, Array(keys.dropLast().joined()))) == nil)
-    #expect(code(ofPart: changed(files, 10, Array(keys.joined()))) == .limit)
+    expect(code(ofPart: changed(files, 10, Array(keys.dropLast().joined()))) == nil)
+    expect(code(ofPart: changed(files, 10, Array(keys.joined()))), is: .limit)
   }
 
   @Test func `a plan has 1 to 4,096 parts`() {
     let parts = [[UInt8]](repeating: body(later), count: 4_097)
-    #expect(code(.plan, plan([])) == .value && code(.plan, body([(3, u32(0))])) == .field)
-    #expect(code(.plan, plan(Array(parts.dropFirst()))) == nil)
-    #expect(code(.plan, plan(parts)) == .limit)
-    #expect(code(.plan, body([(2, counted([body(folders)]))])) == .field)
-    #expect(code(.plan, body([(2, counted([body(folders)]).dropLast()), (3, u32(0))])) == .truncated)
+    expect(code(.plan, plan([])) == .value && code(.plan, body([(3, u32(0))])) == .field)
+    expect(code(.plan, plan(Array(parts.dropFirst()))) == nil)
+    expect(code(.plan, plan(parts)), is: .limit)
+    expect(code(.plan, body([(2, counted([body(folders)]))])), is: .field)
+    expect(code(.plan, body([(2, counted([body(folders)]).dropLast()), (3, u32(0))])), is: .truncated)
   }
 
   @Test func `all parts together have 65,536 roots, also those of unknown kinds`() throws {
@@ -148,10 +149,10 @@ import Testing
       Issue.record("no plan")
       return
     }
-    #expect(plan.parts.map(\.roots.count) == [32_768, 32_768])
-    #expect(code(.plan, self.plan([one, other, body(folders)])) == .limit)
-    #expect(code(.plan, self.plan([one, other, changed(part, 4, root([0x61]))])) == .limit)
-    #expect(code(ofPart: changed(folders, 4, all + all)) != nil)
+    expect(plan.parts.map(\.roots.count), is: [32_768, 32_768])
+    expect(code(.plan, self.plan([one, other, body(folders)])), is: .limit)
+    expect(code(.plan, self.plan([one, other, changed(part, 4, root([0x61]))])), is: .limit)
+    expect(code(ofPart: changed(folders, 4, all + all)) != nil)
   }
 
   @Test func `unknown fields of a plan have 32,768 bytes in all`() {
@@ -162,12 +163,12 @@ import Testing
         and: (200, [UInt8](repeating: 0, count: count - 3)))
     }
     let own: [Field] = [(200, [UInt8](repeating: 0, count: 10_000 - 3))]
-    #expect(code(.plan, plan([part(12_768)], own)) == nil)
-    #expect(code(.plan, plan([part(12_769)], own)) == .limit)
+    expect(code(.plan, plan([part(12_768)], own)) == nil)
+    expect(code(.plan, plan([part(12_769)], own)), is: .limit)
     // The fields of a part of unknown kind are none of them.
     let roots = (0..<300 as Range<UInt16>).flatMap { root(u16($0) + [UInt8](repeating: 0x61, count: 200)) }
-    #expect(code(ofPart: changed(later, 4, roots)) == nil)
-    #expect(code(ofPart: changed(later, 200, [UInt8](repeating: 0, count: 32_765))) == .limit)
+    expect(code(ofPart: changed(later, 4, roots)) == nil)
+    expect(code(ofPart: changed(later, 200, [UInt8](repeating: 0, count: 32_765))), is: .limit)
   }
 
   private func body(_ fields: [Field]) -> [UInt8] { MigrationWireTests.body(fields) }
@@ -186,30 +187,30 @@ import Testing
 
   @Test func `a verdict has every field`() {
     let fields = verdict([taken])
-    #expect(code(.verdict, body(fields)) == nil)
-    for tag in 1...6 as ClosedRange<UInt8> { #expect(code(.verdict, changed(fields, tag, nil)) == .field) }
+    expect(code(.verdict, body(fields)) == nil)
+    for tag in 1...6 as ClosedRange<UInt8> { expect(code(.verdict, changed(fields, tag, nil)), is: .field) }
     for tag in 1...2 as ClosedRange<UInt8> {
-      #expect(code(.verdict, changed(fields, tag, run(0, 15))) == .truncated)
-      #expect(code(.verdict, changed(fields, tag, run(0, 17))) == .trailing)
+      expect(code(.verdict, changed(fields, tag, run(0, 15))), is: .truncated)
+      expect(code(.verdict, changed(fields, tag, run(0, 17))), is: .trailing)
     }
   }
 
   @Test(arguments: [0, 1, 2_621_439] as [UInt64])
   func `a window below two frames is refused`(window: UInt64) {
-    #expect(code(.verdict, changed(verdict([taken]), 3, u64(window))) == .value)
+    expect(code(.verdict, changed(verdict([taken]), 3, u64(window))), is: .value)
   }
 
   @Test func `one to 64 streams may be joined`() {
     let fields = verdict([taken])
-    for count in [0, 65, 256, .max] as [UInt16] { #expect(code(.verdict, changed(fields, 4, u16(count))) == .value) }
-    for count in [1, 2, 64] as [UInt16] { #expect(code(.verdict, changed(fields, 4, u16(count))) == nil) }
+    for count in [0, 65, 256, .max] as [UInt16] { expect(code(.verdict, changed(fields, 4, u16(count))), is: .value) }
+    for count in [1, 2, 64] as [UInt16] { expect(code(.verdict, changed(fields, 4, u16(count))) == nil) }
   }
 
   @Test func `a verdict judges 1 to 4,096 parts`() {
     let parts = [[UInt8]](repeating: taken, count: 4_097)
-    #expect(code(.verdict, body(verdict([]))) == .value)
-    #expect(code(.verdict, body(verdict(Array(parts.dropFirst())))) == nil)
-    #expect(code(.verdict, body(verdict(parts))) == .limit)
+    expect(code(.verdict, body(verdict([]))), is: .value)
+    expect(code(.verdict, body(verdict(Array(parts.dropFirst())))) == nil)
+    expect(code(.verdict, body(verdict(parts))), is: .limit)
   }
 
   @Test func `details belong to a refusal, and roots that are left out to a part that is taken`() {
@@ -217,29 +218,29 @@ import Testing
       self.code(.verdict, self.body(self.verdict([self.body([(1, u16(code))] + others)])))
     }
     let without: Field = (9, u32(0) + u16(21))
-    for code in [0, 1, 21, 999, 0xFFFF] as [UInt16] { #expect(part(code, []) == nil) }
+    for code in [0, 1, 21, 999, 0xFFFF] as [UInt16] { expect(part(code, []) == nil) }
     for tag in [2, 3, 4, 5, 6, 7, 8, 10] as [UInt8] {
       let value = tag == 3 || tag == 10 ? u16(1) : tag < 5 ? ascii("x") : u64(1)
-      #expect(part(0, [(tag, value)]) == .field && part(0xFFFF, [(tag, value)]) == .field)
-      #expect(part(7, [(tag, value)]) == nil)
+      expect(part(0, [(tag, value)]) == .field && part(0xFFFF, [(tag, value)]) == .field)
+      expect(part(7, [(tag, value)]) == nil)
     }
-    #expect(part(0, [without]) == nil)
-    #expect(part(5, [without]) == .field && part(0xFFFF, [without]) == .field)
-    #expect(part(0, [(9, [])]) == .truncated && part(0, [(9, without.1 + without.1)]) == .value)
-    #expect(part(0, [(9, u32(1) + u16(21) + u32(0) + u16(21))]) == .value)
-    #expect(part(0, [(9, u32(0) + u16(21) + u32(1) + u16(7))]) == nil)
-    #expect(part(5, [(2, [UInt8](repeating: 0x61, count: 1_025))]) == .limit)
+    expect(part(0, [without]) == nil)
+    expect(part(5, [without]) == .field && part(0xFFFF, [without]) == .field)
+    expect(part(0, [(9, [])]) == .truncated && part(0, [(9, without.1 + without.1)]) == .value)
+    expect(part(0, [(9, u32(1) + u16(21) + u32(0) + u16(21))]), is: .value)
+    expect(part(0, [(9, u32(0) + u16(21) + u32(1) + u16(7))]) == nil)
+    expect(part(5, [(2, [UInt8](repeating: 0x61, count: 1_025))]), is: .limit)
   }
 
   @Test func `a message may be absent, and is not empty`() throws {
     for part in [body([(1, u16(5))]), body([(1, u16(5)), (10, u16(5))]), body([(1, u16(0)), (200, [1])])] {
       let fields = body(verdict([part]))
-      #expect(try read(.verdict, fields)?.frame.dropFirst(Limits.frameHeader).elementsEqual(fields) == true)
+      expect(try read(.verdict, fields)?.frame.dropFirst(Limits.frameHeader).elementsEqual(fields), is: true)
     }
     #expect(throws: Violation.self) { try read(.verdict, body(verdict([body([(1, u16(5)), (2, [])])]))) }
     let close = Close(.refused)
-    #expect(try Frame(ControlMessage.close(close).frame) == .control(.close(close)))
-    #expect(try Frame(ControlMessage.failed(Failed(part: 1, close)).frame) != nil)
+    expect(try Frame(ControlMessage.close(close).frame), is: .control(.close(close)))
+    expect(try Frame(ControlMessage.failed(Failed(part: 1, close)).frame) != nil)
   }
 
   private func isRight(_ verdict: Verdict, for plan: Plan) -> Bool {
@@ -256,22 +257,22 @@ import Testing
     let parts = [Part(.files(of: "i", keys("a", "b", "c")), name: "n"), Sample.app]
     let plan = Plan(parts, continuing: 1)
     let verdict = { (parts: [Verdict.Part]) in Sample.verdict(parts) }
-    #expect(isRight(verdict([leavingOut(0, 2), .finished]), for: plan))
-    #expect(!isRight(verdict([leavingOut(0, 2), .finished]), for: Plan(parts)))
-    #expect(isRight(verdict([.refused(Sample.close), .taken()]), for: plan))
+    expect(isRight(verdict([leavingOut(0, 2), .finished]), for: plan))
+    expect(!isRight(verdict([leavingOut(0, 2), .finished]), for: Plan(parts)))
+    expect(isRight(verdict([.refused(Sample.close), .taken()]), for: plan))
     for parts in [
       [.taken()], [.taken(), .taken(), .taken()], [leavingOut(0, 1, 2), .taken()], [leavingOut(3), .taken()],
       [.taken(), leavingOut(0)],
-    ] as [[Verdict.Part]] { #expect(!isRight(verdict(parts), for: plan), "\(parts)") }
+    ] as [[Verdict.Part]] { expect(!isRight(verdict(parts), for: plan), "\(parts)") }
   }
 
   @Test func `a verdict is for the plan that is continued, and keeps no pairing unasked`() {
-    #expect(isRight(Sample.verdict(of: 7), for: Plan([Sample.app], continuing: 7)))
-    #expect(!isRight(Sample.verdict(of: 8), for: Plan([Sample.app], continuing: 7)))
+    expect(isRight(Sample.verdict(of: 7), for: Plan([Sample.app], continuing: 7)))
+    expect(!isRight(Sample.verdict(of: 8), for: Plan([Sample.app], continuing: 7)))
     let keeping = Verdict(
       transfer: 1, session: 2, window: 1 << 26, streams: 4, parts: [.taken()], flags: .keepPairing)
-    #expect(isRight(keeping, for: Plan([Sample.app], flags: .keepPairing)))
-    #expect(!isRight(keeping, for: Plan([Sample.app])))
+    expect(isRight(keeping, for: Plan([Sample.app], flags: .keepPairing)))
+    expect(!isRight(keeping, for: Plan([Sample.app])))
   }
 
   @Test func `a plan with too many roots, or too long ones, does not fit`() {
@@ -279,8 +280,8 @@ import Testing
       let names = (0..<count).map { ascii("\(100_000 + $0)") + [UInt8](repeating: 0x61, count: length) }
       return Plan([Part(.folders(names.map { Root(kind: .file, name: $0) }), name: "n")])
     }
-    #expect(plan(Limits.roots, 3).fits && !plan(Limits.roots + 1, 3).fits)
-    #expect(plan(5_000, 240).fits && !plan(5_300, 240).fits)
+    expect(plan(Limits.roots, 3).fits && !plan(Limits.roots + 1, 3).fits)
+    expect(plan(5_000, 240).fits && !plan(5_300, 240).fits)
   }
 
   @Test func `the longest verdict fits into a frame`() {
@@ -292,19 +293,19 @@ import Testing
       repeating: .refused(close.shortened(to: Verdict.room / Limits.parts)), count: Limits.parts - 1)
     let left = (0..<UInt32(Limits.roots - 1)).map { Verdict.LeftOutRoot(root: $0, code: .notAllowed) }
     parts.append(.taken(without: left))
-    #expect(ControlMessage.verdict(Sample.verdict(parts)).frame.count <= Limits.frameHeader + Limits.frameBody)
+    expect(ControlMessage.verdict(Sample.verdict(parts)).frame.count <= Limits.frameHeader + Limits.frameBody)
   }
 
   @Test func `a reason is shortened to its room, and keeps its code and figures`() {
     let space = Close.Space(needed: 2, available: 1)
     let close = Close(
       .noSpace, String(repeating: "ä", count: 300), for: .recordsFull, name: [1], bytes: space, items: space, error: 28)
-    #expect(close.shortened(to: 1_000) == close)
+    expect(close.shortened(to: 1_000), is: close)
     for room in [56, 57, 100, 195, 500] {
       let short = close.shortened(to: room)
-      #expect(short.fields().length <= room && short.bytes == space && short.items == space && short.code == .noSpace)
-      #expect(short.cause == .recordsFull && short.error == 28)
-      #expect(short.message == String(repeating: "ä", count: (room - 56) / 2))
+      expect(short.fields().length <= room && short.bytes == space && short.items == space && short.code == .noSpace)
+      expect(short.cause == .recordsFull && short.error == 28)
+      expect(short.message, is: String(repeating: "ä", count: (room - 56) / 2))
     }
   }
 
@@ -323,7 +324,7 @@ import Testing
         Part(.folders([file]), name: "d", bytes: 1, items: 2), app("2", options: ["a"]),
         Part(.unknown(9, roots: keys("d"), app: nil), name: "n", bytes: 5),
       ], continuing: 7, flags: .keepPairing)
-    #expect(later.continues(first) && first.continues(later) && first.continues(first))
+    expect(later.continues(first) && first.continues(later) && first.continues(first))
   }
 
   @Test func `a later run continues a plan only if it has the same sources, and each can be told from others`() {
@@ -332,9 +333,9 @@ import Testing
       Part(.folders(keys("f")), name: "f", sources: [SourceIdentity(3)]),
     ])
     let here: Set = [SourceIdentity(1), SourceIdentity(2), SourceIdentity(3)]
-    #expect(same.isContinued(from: here) && !same.isContinued(from: here.subtracting([SourceIdentity(2)])))
+    expect(same.isContinued(from: here) && !same.isContinued(from: here.subtracting([SourceIdentity(2)])))
     let nameless = Plan([Part(.folders(keys("d")), name: "d", sources: [.unknown])])
-    #expect(!nameless.isContinued(from: here.union([.unknown])) && !nameless.hasLastingSources)
+    expect(!nameless.isContinued(from: here.union([.unknown])) && !nameless.hasLastingSources)
   }
 
   @Test func `a plan with anything else that differs continues none`() throws {
@@ -351,9 +352,9 @@ import Testing
       (Part(.unknown(9), name: "n"), Part(.unknown(10), name: "n")),
       (Part(.unknown(9), name: "n"), Part(.unknown(9, identifier: "x"), name: "n")),
     ]
-    for (one, other) in pairs { #expect(!Plan([one]).continues(Plan([other])), "\(one), \(other)") }
-    #expect(!Plan([Sample.folders, Sample.app]).continues(Plan([Sample.app, Sample.folders])))
-    #expect(!Plan([Sample.folders]).continues(Plan([Sample.folders, Sample.app])))
+    for (one, other) in pairs { expect(!Plan([one]).continues(Plan([other])), "\(one), \(other)") }
+    expect(!Plan([Sample.folders, Sample.app]).continues(Plan([Sample.app, Sample.folders])))
+    expect(!Plan([Sample.folders]).continues(Plan([Sample.folders, Sample.app])))
     // Also unknown fields of the plan, of a part and of an app.
     let plans = try [
       plan([body(app)]), plan([body(app)], [(200, [])]), plan([changed(app, 200, [])]),
@@ -362,8 +363,8 @@ import Testing
     for (index, one) in plans.enumerated() {
       for (otherIndex, other) in plans.enumerated() {
         guard case (.plan(let one)?, .plan(let other)?) = (one, other) else { continue }
-        #expect(one.continues(other) == (index == otherIndex))
-        #expect(one.continues(other.recorded) == (index == otherIndex))
+        expect(one.continues(other), is: (index == otherIndex))
+        expect(one.continues(other.recorded), is: (index == otherIndex))
       }
     }
   }
@@ -376,8 +377,8 @@ import Testing
         let summary = SourceSummary(
           contents: .folders(Array(roots.prefix(count))), total: Tally(items: 3, bytes: 4), allocated: 4)
         let part = Part(summary)
-        #expect((1...255).contains(part.name.utf8.count) && part.items == 3 && part.bytes == 4)
-        #expect(part.offered == summary.contents)
+        expect((1...255).contains(part.name.utf8.count) && part.items == 3 && part.bytes == 4)
+        expect(part.offered, is: summary.contents)
       }
     }
   }

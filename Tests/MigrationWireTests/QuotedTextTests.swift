@@ -1,3 +1,4 @@
+import Expectations
 import TestSupport
 import Testing
 
@@ -12,12 +13,12 @@ import Testing
     ("\u{202E}fdp.exe", #"$'\u202efdp.exe'"#), ("\u{E0041}", #"$'\U000e0041'"#), ("\t\r", #"$'\t\r'"#),
   ])
   func `a name is quoted as a shell reads it`(name: String, shown: String) {
-    #expect(VisibleText.quoted(name) == shown)
+    expect(VisibleText.quoted(name), is: shown)
   }
 
   @Test func `bytes that are not UTF-8 are quoted one by one`() {
-    #expect(VisibleText.quoted([0x61, 0xFF, 0xC2] as [UInt8]) == #"$'a\xff\xc2'"#)
-    #expect(VisibleText.quoted([0xC3, 0x28] as [UInt8]) == #"$'\xc3('"#)
+    expect(VisibleText.quoted([0x61, 0xFF, 0xC2] as [UInt8]), is: #"$'a\xff\xc2'"#)
+    expect(VisibleText.quoted([0xC3, 0x28] as [UInt8]), is: #"$'\xc3('"#)
   }
 
   @Test(arguments: [
@@ -26,12 +27,12 @@ import Testing
     ("a ", "'a '"), ("x\u{200B}", #"$'x\u200b'"#), ("\u{308}x", "'\u{308}x'"), ("a\u{3000}b", #"$'a\u3000b'"#),
   ])
   func `in a list only a single plain word has no quotes`(name: String, shown: String) {
-    #expect(VisibleText.listed(Array(name.utf8)) == shown)
+    expect(VisibleText.listed(Array(name.utf8)), is: shown)
   }
 
   @Test(arguments: [(#"'a\nb' and \"#, #"'a\nb' and \"#), ("a\u{1B}[2J\u{202E}\n", #"a\u{1b}[2J\u{202e}\n"#)])
   func `a message keeps the backslashes of the names in it, and no control`(message: String, shown: String) {
-    #expect(VisibleText.message(message) == shown)
+    expect(VisibleText.message(message), is: shown)
   }
 
   @Test(arguments: [
@@ -40,7 +41,7 @@ import Testing
   ])
   func `no quotation mark in a message ends the quotation, not even one with an accent`(text: String, shown: String) {
     // Equal by scalars: equal characters would do for texts.
-    #expect(Array(VisibleText.said(text).utf8) == Array(shown.utf8))
+    expect(Array(VisibleText.said(text).utf8), is: Array(shown.utf8))
   }
 
   /// Names of every kind that a shell or a terminal could act on.
@@ -65,9 +66,9 @@ import Testing
       let (code, output) = try run(
         "/bin/bash", ["bash", "--norc", "--noprofile", "-s"], environment: ["LC_ALL=C.UTF-8", "PATH=/nowhere"],
         input: Array(script.utf8))
-      #expect(code == 0)
+      expect(code, is: 0)
       let got = output.split(separator: 0, omittingEmptySubsequences: false).dropLast()
-      #expect(got.count == names.count)
+      expect(got.count, is: names.count)
       for (name, got) in zip(names, got) where name != Array(got) { Issue.record("\(show(name)) is \(Array(got))") }
     }
   }
@@ -76,7 +77,7 @@ import Testing
     var shown: [String: [UInt8]] = [:]
     for name in Self.names() {
       let text = VisibleText.quoted(name)
-      #expect(VisibleText.message(text) == text)
+      expect(VisibleText.message(text), is: text)
       let key = text.unicodeScalars.map { String($0.value, radix: 16) }.joined(separator: " ")
       if let other = shown.updateValue(name, forKey: key), other != name { Issue.record("\(other) and \(name)") }
     }

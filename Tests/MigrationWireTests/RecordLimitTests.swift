@@ -1,3 +1,4 @@
+import Expectations
 import Testing
 
 @testable import MigrationWire
@@ -50,19 +51,19 @@ import Testing
       }
       records.append(record)
     }
-    for record in records { #expect(record.length == encoded(record).count) }
+    for record in records { expect(record.length, is: encoded(record).count) }
     for more in [[(14, [])], [(14, run(0, 70)), (255, [1])]] as [[(UInt8, [UInt8])]] {
       var bytes = record()
       for (tag, value) in more { bytes += record((tag, value)).dropFirst(record().count) }
-      #expect(try read(bytes).length == bytes.count)
+      expect(try read(bytes).length, is: bytes.count)
     }
   }
 
   @Test func `a record may have all that its fields may have, and fields of later versions besides`() throws {
     let known = encoded(longest)
     let unknown = record((14, [UInt8](repeating: 1, count: Limits.unknownFields - 5))).dropFirst(record().count)
-    #expect(unknown.count == Limits.unknownFields && known.count + unknown.count <= Limits.record)
-    #expect(try read(known + unknown).length == known.count + unknown.count)
+    expect(unknown.count == Limits.unknownFields && known.count + unknown.count <= Limits.record)
+    expect(try read(known + unknown).length, is: known.count + unknown.count)
     let tooLong = [UInt8](repeating: 0, count: Limits.record + 1)
     #expect(throws: Violation(.limit, "an item's record")) { try read(tooLong) }
   }

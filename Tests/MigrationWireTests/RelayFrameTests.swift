@@ -1,3 +1,4 @@
+import Expectations
 import Testing
 
 @testable import MigrationWire
@@ -6,18 +7,18 @@ import Testing
   private static let sixteen = [UInt8](0..<16)
 
   @Test func `SHA-256 and HMAC give the published values`() {
-    #expect(
-      hex(SHA256.digest(Array("abc".utf8))) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
-    #expect(
-      hex(SHA256.digest([UInt8](repeating: UInt8(ascii: "a"), count: 1_000)))
-        == "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3")
-    #expect(
-      hex(SHA256.authentication(key: Array("Jefe".utf8), Array("what do ya want for nothing?".utf8)))
-        == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
+    expect(
+      hex(SHA256.digest(Array("abc".utf8))), is: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+    expect(
+      hex(SHA256.digest([UInt8](repeating: UInt8(ascii: "a"), count: 1_000))),
+      is: "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3")
+    expect(
+      hex(SHA256.authentication(key: Array("Jefe".utf8), Array("what do ya want for nothing?".utf8))),
+      is: "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
     // RFC 5869, test case 3, with the first block of its output.
-    #expect(
-      hex(SHA256.derive(key: [UInt8](repeating: 0x0b, count: 22), info: [], count: 32))
-        == "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d")
+    expect(
+      hex(SHA256.derive(key: [UInt8](repeating: 0x0b, count: 22), info: [], count: 32)),
+      is: "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d")
   }
 
   private func hex(_ bytes: [UInt8]) -> String { bytes.map { UInt8($0).hexadecimal }.joined() }
@@ -40,8 +41,8 @@ import Testing
     }
     for frame in frames + requests {
       let bytes = frame.bytes
-      #expect(try RelayFrame(bytes.span) == frame)
-      #expect(try RelayFrame.length(bytes.span.extracting(first: 3)) == bytes.count)
+      expect(try RelayFrame(bytes.span), is: frame)
+      expect(try RelayFrame.length(bytes.span.extracting(first: 3)), is: bytes.count)
       for count in 0..<bytes.count {
         #expect(throws: Violation.self) { try RelayFrame(bytes.span.extracting(first: count)) }
       }
@@ -52,27 +53,27 @@ import Testing
 
   @Test func `a cut is known by its bytes, which come last`() {
     let cut = RelayFrame.cut(.volume, wait: 9).bytes
-    #expect(cut.count == RelayFrame.cutSize && RelayFrame.cut(atEndOf: cut) == .volume)
-    #expect(RelayFrame.cut(atEndOf: cut.dropFirst() + [0]) == nil && RelayFrame.cut(atEndOf: []) == nil)
-    #expect(RelayFrame.cut(atEndOf: [7, 0, 7] + Array("PEER".utf8) + [200, 0, 0]) == .busy)
+    expect(cut.count == RelayFrame.cutSize && RelayFrame.cut(atEndOf: cut) == .volume)
+    expect(RelayFrame.cut(atEndOf: cut.dropFirst() + [0]) == nil && RelayFrame.cut(atEndOf: []) == nil)
+    expect(RelayFrame.cut(atEndOf: [7, 0, 7] + Array("PEER".utf8) + [200, 0, 0]), is: .busy)
   }
 
   @Test func `a token is typed as it is shown, and its proof fits one challenge`() throws {
     let token = RelayToken([UInt8](0..<16))
-    #expect(token.text == "0001-0203-0405-0607-0809-0a0b-0c0d-0e0f")
-    #expect(RelayToken(typed: Array(" 00010203 04050607-08090A0B0C0D0E0F\n".utf8)) == token)
+    expect(token.text, is: "0001-0203-0405-0607-0809-0a0b-0c0d-0e0f")
+    expect(RelayToken(typed: Array(" 00010203 04050607-08090A0B0C0D0E0F\n".utf8)), is: token)
     for wrong in ["", "00", token.text + "0", token.text + "00", "g" + token.text.dropFirst()] {
-      #expect(RelayToken(typed: Array(wrong.utf8)) == nil, "\(wrong)")
+      expect(RelayToken(typed: Array(wrong.utf8)) == nil, "\(wrong)")
     }
     let proof = token.proof(of: [1], challenge: Self.sixteen)
-    #expect(token.accepts(proof, of: [1], challenge: Self.sixteen))
-    #expect(!token.accepts(proof, of: [2], challenge: Self.sixteen))
-    #expect(!token.accepts(proof, of: [1], challenge: Self.sixteen.reversed()))
-    #expect(!token.accepts(Array(proof.dropLast()), of: [1], challenge: Self.sixteen))
+    expect(token.accepts(proof, of: [1], challenge: Self.sixteen))
+    expect(!token.accepts(proof, of: [2], challenge: Self.sixteen))
+    expect(!token.accepts(proof, of: [1], challenge: Self.sixteen.reversed()))
+    expect(!token.accepts(Array(proof.dropLast()), of: [1], challenge: Self.sixteen))
     for place in proof.indices {
       var wrong = proof
       wrong[place] ^= 0x10
-      #expect(!token.accepts(wrong, of: [1], challenge: Self.sixteen), "byte \(place)")
+      expect(!token.accepts(wrong, of: [1], challenge: Self.sixteen), "byte \(place)")
     }
   }
 
@@ -82,8 +83,8 @@ import Testing
     ] as [(String, String, UInt32?)])
   func `the last eight digits are the code`(typed: String, code: String, place: UInt32?) throws {
     let read = try TypedCode(typed: Array(typed.utf8).span)
-    #expect(read.code.digits == Array(code.utf8) && read.place?.number == place)
-    #expect(try read.place.map { try TypedCode(typed: Array($0.shown(with: read.code).utf8).span) } ?? read == read)
+    expect(read.code.digits == Array(code.utf8) && read.place?.number == place)
+    expect(try read.place.map { try TypedCode(typed: Array($0.shown(with: read.code).utf8).span) } ?? read, is: read)
   }
 
   @Test(

@@ -1,3 +1,4 @@
+import Expectations
 import Testing
 
 @testable import MigrationWire
@@ -112,9 +113,9 @@ enum Sample {
       let leavesNone =
         ![.held, .partial, .notStored, .close].contains(message.type) || state == .settling && next == .settling
       if leavesNone, message.type != .ways {
-        #expect(session == (try sender(next)), "\(message.type)")
+        expect(session, is: (try sender(next)), "\(message.type)")
       }
-      #expect(session.isDone == (next == .done) && session.isStreaming == (next == .streaming))
+      expect(session.isDone == (next == .done) && session.isStreaming == (next == .streaming))
     }
   }
 
@@ -186,9 +187,9 @@ enum Sample {
       _ = try session.received(message)
       let leavesNone = ![.notStored, .drop, .close, .receipt].contains(message.type) || next == .settling
       if leavesNone, message.type != .ways {
-        #expect(session == (try receiver(next)), "\(message.type)")
+        expect(session, is: (try receiver(next)), "\(message.type)")
       }
-      #expect(session.isDone == (next == .done) && session.isReceiving == (next == .receiving))
+      expect(session.isDone == (next == .done) && session.isReceiving == (next == .receiving))
     }
   }
 
@@ -196,13 +197,13 @@ enum Sample {
     for state in SenderState.allCases {
       for message in Sample.messages {
         var session = try sender(state)
-        if (try? session.received(message)) == nil { #expect(session == (try sender(state))) }
+        if (try? session.received(message)) == nil { expect(session, is: (try sender(state))) }
       }
     }
     for state in ReceiverState.allCases {
       for message in Sample.messages {
         var session = try receiver(state)
-        if (try? session.received(message)) == nil { #expect(session == (try receiver(state))) }
+        if (try? session.received(message)) == nil { expect(session, is: (try receiver(state))) }
       }
     }
   }
@@ -210,24 +211,24 @@ enum Sample {
   @Test func `PING is answered with its token in every state except closed`() throws {
     for state in SenderState.allCases where state != .closed {
       var session = try sender(state)
-      #expect(try session.received(.ping(9)) == .say(.pong(9)))
+      expect(try session.received(.ping(9)), is: .say(.pong(9)))
     }
     for state in ReceiverState.allCases where state != .closed {
       var session = try receiver(state)
-      #expect(try session.received(.ping(9)) == .say(.pong(9)))
+      expect(try session.received(.ping(9)), is: .say(.pong(9)))
     }
   }
 
   @Test func `CLOSE ends every state, and later messages are ignored`() throws {
     for state in SenderState.allCases where state != .closed {
       var session = try sender(state)
-      #expect(try session.received(.close(Sample.close)) == .stop(Sample.close))
-      for message in Sample.messages { #expect(try session.received(message) == .nothing) }
+      expect(try session.received(.close(Sample.close)), is: .stop(Sample.close))
+      for message in Sample.messages { expect(try session.received(message), is: .nothing) }
     }
     for state in ReceiverState.allCases where state != .closed {
       var session = try receiver(state)
-      #expect(try session.received(.close(Sample.close)) == .stop(Sample.close))
-      for message in Sample.messages { #expect(try session.received(message) == .nothing) }
+      expect(try session.received(.close(Sample.close)), is: .stop(Sample.close))
+      for message in Sample.messages { expect(try session.received(message), is: .nothing) }
     }
   }
 }
@@ -238,14 +239,14 @@ enum Sample {
     var talk = Talk()
     try talk.begin()
     try talk.stream()
-    #expect(talk.sender.isStreaming && talk.receiver.isReceiving)
+    expect(talk.sender.isStreaming && talk.receiver.isReceiving)
     let unsent = talk.sender.name(Sample.unsent)
-    #expect(try talk.toReceiver(try #require(unsent)) == .note(Sample.unsent))
-    #expect(try talk.toReceiver(talk.sender.finish(Sample.finish)) == .conclude(Sample.finish))
-    #expect(try talk.toSender(talk.receiver.progress(Sample.progress)) == .show(Sample.progress))
-    #expect(try talk.toSender(talk.receiver.imported(Sample.done)) == .finish(Sample.done))
-    #expect(try talk.toReceiver(talk.sender.receipt()) == .finish)
-    #expect(talk.sender.isDone && talk.receiver.isDone)
+    expect(try talk.toReceiver(try #require(unsent)), is: .note(Sample.unsent))
+    expect(try talk.toReceiver(talk.sender.finish(Sample.finish)), is: .conclude(Sample.finish))
+    expect(try talk.toSender(talk.receiver.progress(Sample.progress)), is: .show(Sample.progress))
+    expect(try talk.toSender(talk.receiver.imported(Sample.done)), is: .finish(Sample.done))
+    expect(try talk.toReceiver(talk.sender.receipt()), is: .finish)
+    expect(talk.sender.isDone && talk.receiver.isDone)
   }
 
   @Test func `a resumed transfer tells the ledger and drops stale items`() throws {
@@ -256,13 +257,13 @@ enum Sample {
       Held(kind: .staged, marks: [1, 5]), Held(kind: .staged, marks: [6]), Held(kind: .present, marks: [2, 3]),
       Held(kind: .present, marks: [4]), Held(kind: .taken, marks: [2, 9]),
     ]
-    for page in pages { #expect(try talk.toSender(talk.receiver.report(page)) == .keepHeld(page)) }
-    #expect(try talk.toSender(talk.receiver.report(Sample.partial)) == .keepPartial(Sample.partial))
+    for page in pages { expect(try talk.toSender(talk.receiver.report(page)), is: .keepHeld(page)) }
+    expect(try talk.toSender(talk.receiver.report(Sample.partial)), is: .keepPartial(Sample.partial))
     let held = Tally(items: 3, bytes: 100)
-    #expect(try talk.toSender(talk.receiver.reported(held)) == .stream(held: held))
-    #expect(try talk.toReceiver(talk.sender.drop([1])) == .drop([1]))
-    #expect(try talk.toReceiver(talk.sender.drop([5, 6])) == .drop([5, 6]))
-    #expect(try talk.toReceiver(talk.sender.finish(Sample.finish)) == .conclude(Sample.finish))
+    expect(try talk.toSender(talk.receiver.reported(held)), is: .stream(held: held))
+    expect(try talk.toReceiver(talk.sender.drop([1])), is: .drop([1]))
+    expect(try talk.toReceiver(talk.sender.drop([5, 6])), is: .drop([5, 6]))
+    expect(try talk.toReceiver(talk.sender.finish(Sample.finish)), is: .conclude(Sample.finish))
   }
 
   @Test(arguments: [Sample.folders, Sample.files, Sample.app])
@@ -271,27 +272,27 @@ enum Sample {
   ) throws {
     var talk = Talk()
     try talk.begin(part)
-    #expect(talk.receiver.name(Sample.refused) == nil)
+    expect(talk.receiver.name(Sample.refused) == nil)
     _ = try talk.toSender(talk.receiver.accept(Sample.accept))
-    #expect(talk.receiver.name(Sample.refused) == nil)
+    expect(talk.receiver.name(Sample.refused) == nil)
     #expect(throws: Violation.self) { try talk.toSender(.notStored(Sample.refused)) }
     _ = try talk.toSender(talk.receiver.reported(Tally()))
     try refuse(in: &talk, isKnown: part != Sample.app)
     _ = try talk.toReceiver(talk.sender.finish(Sample.finish))
     try refuse(in: &talk, isKnown: part != Sample.app)
     _ = try talk.toSender(talk.receiver.imported(Sample.done))
-    #expect(talk.receiver.name(Sample.refused) == nil)
+    expect(talk.receiver.name(Sample.refused) == nil)
     #expect(throws: Violation.self) { try talk.toSender(.notStored(Sample.refused)) }
   }
 
   private func refuse(in talk: inout Talk, isKnown: Bool) throws {
     guard let message = talk.receiver.name(Sample.refused) else {
-      #expect(!isKnown)
+      expect(!isKnown)
       #expect(throws: Violation.self) { try talk.toSender(.notStored(Sample.refused)) }
       return
     }
-    #expect(isKnown)
-    #expect(try talk.toSender(message) == .note(Sample.refused))
+    expect(isKnown)
+    expect(try talk.toSender(message), is: .note(Sample.refused))
   }
 
   @Test func `as many refusals are named as a session may name`() throws {
@@ -303,7 +304,7 @@ enum Sample {
       let message = talk.receiver.name(Sample.refused)
       _ = try talk.toSender(try #require(message))
     }
-    #expect(talk.receiver.name(Sample.refused) == nil)
+    expect(talk.receiver.name(Sample.refused) == nil)
     #expect(throws: Violation.self) { try talk.toSender(.notStored(Sample.refused)) }
   }
 
@@ -312,8 +313,8 @@ enum Sample {
     try talk.meet(continuing: 7, verdict: [.finished])
     try talk.offer()
     let done = Done(total: Tally(items: 9, bytes: 9))
-    #expect(try talk.toSender(talk.receiver.answerAgain(done)) == .finish(done))
-    #expect(try talk.toReceiver(talk.sender.receipt()) == .finish)
+    expect(try talk.toSender(talk.receiver.answerAgain(done)), is: .finish(done))
+    expect(try talk.toReceiver(talk.sender.receipt()), is: .finish)
   }
 
   /// Whether a receiver names an item in front of a DONE that answers the offer; the sender takes
@@ -325,10 +326,10 @@ enum Sample {
       #expect(throws: Violation.self) { try talk.toSender(.notStored(Sample.refused)) }
       return false
     }
-    #expect(try talk.toSender(message) == .note(Sample.refused))
+    expect(try talk.toSender(message), is: .note(Sample.refused))
     let done = Done(total: Tally(items: 9, bytes: 9), notStored: 1)
-    #expect(try talk.toSender(talk.receiver.answerAgain(done)) == .finish(done))
-    #expect(talk.receiver.name(Sample.refused) == nil)
+    expect(try talk.toSender(talk.receiver.answerAgain(done)), is: .finish(done))
+    expect(talk.receiver.name(Sample.refused) == nil)
     #expect(throws: Violation.self) { try talk.toSender(.notStored(Sample.refused)) }
     return true
   }
@@ -337,7 +338,7 @@ enum Sample {
     let cases: [(TransferID?, Part, Bool)] = [
       (7, Sample.folders, true), (7, Sample.files, true), (nil, Sample.folders, false), (7, Sample.app, false),
     ]
-    for (transfer, part, isKnown) in cases { #expect(try namesAgain(part, transfer) == isKnown) }
+    for (transfer, part, isKnown) in cases { expect(try namesAgain(part, transfer), is: isKnown) }
   }
 
   @Test func `a sender that has sent no FINISH of a part takes no refusals before ACCEPT`() throws {
@@ -349,19 +350,19 @@ enum Sample {
     var talk = Talk()
     try talk.begin(continuing: 7)
     let all = [NotStored](repeating: Sample.refused, count: Limits.notStored + 1)
-    #expect(all.nameable.count == Limits.notStored)
+    expect(all.nameable.count, is: Limits.notStored)
     for refusal in all.nameable {
       let message = talk.receiver.name(refusal)
       _ = try talk.toSender(try #require(message))
     }
-    #expect(talk.receiver.name(Sample.refused) == nil)
+    expect(talk.receiver.name(Sample.refused) == nil)
     #expect(throws: Violation(.limit, "the list of items that are not stored")) {
       try talk.toSender(.notStored(Sample.refused))
     }
     let name = String(repeating: "a", count: 255)
     let long = NotStored(path: path([name, name, name, name].joined(separator: "/")), generation: 1, .other)
     let many = [NotStored](repeating: long, count: 5_000).nameable
-    #expect(many.count == Limits.notStoredBytes / 1_023)
+    expect(many.count, is: Limits.notStoredBytes / 1_023)
   }
 
   private func offering(_ transfer: TransferID?, _ earlier: SenderSession.Earlier) throws -> SenderSession {
@@ -381,15 +382,15 @@ enum Sample {
   ) throws {
     var session = try offering(transfer, earlier)
     #expect(throws: Violation.self) { try session.received(.done(Sample.done)) }
-    #expect(session.isOffered)
-    #expect(try session.received(.accept(Sample.accept)) == .begin(Sample.accept))
+    expect(session.isOffered)
+    expect(try session.received(.accept(Sample.accept)), is: .begin(Sample.accept))
   }
 
   @Test(arguments: [.unknown, .finished(Sample.done.total)] as [SenderSession.Earlier])
   func `an offer that continues a transfer may be answered by its last word`(earlier: SenderSession.Earlier) throws {
     var session = try offering(7, earlier)
-    #expect(try session.received(.done(Sample.done)) == .finish(Sample.done))
-    #expect(session.isBetween)
+    expect(try session.received(.done(Sample.done)), is: .finish(Sample.done))
+    expect(session.isBetween)
   }
 
   @Test(arguments: [Tally(items: .max, bytes: 2), Tally(items: 1, bytes: 1 << 63)])
@@ -402,8 +403,8 @@ enum Sample {
     var talk = Talk()
     try talk.begin()
     let close = Close(.noSpace, "not enough space", bytes: Close.Space(needed: 2, available: 1))
-    #expect(try talk.toSender(talk.receiver.close(close)) == .stop(close))
-    #expect(!talk.sender.isDone && !talk.receiver.isDone)
+    expect(try talk.toSender(talk.receiver.close(close)), is: .stop(close))
+    expect(!talk.sender.isDone && !talk.receiver.isDone)
   }
 
   private func comparing() throws -> SenderSession {
@@ -442,7 +443,7 @@ enum Sample {
     var ranges = ByteRanges()
     for start in 0..<UInt64(1_000) { ranges.insert(2 * start..<2 * start + 1) }
     let partial = Partial(path: path("a/path/of/33/bytes/in/an/archive."), generation: 1, ranges: ranges)
-    #expect(partial.ledgerRoom == 1_004)
+    expect(partial.ledgerRoom, is: 1_004)
     _ = try sender.received(.partial(partial))
     room -= 1_004
     try tell(.taken, room)
@@ -457,7 +458,7 @@ enum Sample {
     var sender = try comparing()
     _ = try sender.received(.held(Held(kind: .staged, marks: [.max])))
     _ = try sender.received(.held(Held(kind: .present, marks: [0, .max])))
-    #expect(try sender.received(.heldEnd(HeldEnd(held: Tally(items: 1)))) == .stream(held: Tally(items: 1)))
+    expect(try sender.received(.heldEnd(HeldEnd(held: Tally(items: 1)))), is: .stream(held: Tally(items: 1)))
   }
 
   @Test(arguments: [0, 1, 3, 4, .max] as [UInt64])
@@ -481,9 +482,9 @@ enum Sample {
     _ = try sender.received(.heldEnd(HeldEnd(held: Tally())))
     _ = sender.finish(Sample.finish)
     #expect(throws: Violation.self) { try sender.received(.done(Done(total: total))) }
-    #expect(sender.isFinishing)
+    expect(sender.isFinishing)
     _ = try sender.received(.done(Done(total: Sample.finish.total, losses: [Done.Loss(kind: .mode, count: 1)])))
-    #expect(sender.isBetween)
+    expect(sender.isBetween)
   }
 
   private func receiving() throws -> ReceiverSession {
@@ -512,16 +513,16 @@ enum Sample {
       _ = try receiver.received(try #require(said))
     }
     // 64 bytes are left.
-    #expect(sender.name(long) == nil)
+    expect(sender.name(long) == nil)
     #expect(throws: Violation(.limit, "the list of items that are not stored")) {
       try receiver.received(.notStored(long))
     }
     let short = NotStored(path: [UInt8](repeating: 0x61, count: 64), .vanished)
     let said = sender.name(short)
     _ = try receiver.received(try #require(said))
-    #expect(sender.name(NotStored(path: [0x61], .vanished)) == nil)
+    expect(sender.name(NotStored(path: [0x61], .vanished)) == nil)
     #expect(throws: Violation.self) { try receiver.received(.notStored(NotStored(path: [0x61], .vanished))) }
-    #expect(sender.finish(Sample.finish) == .finish(Sample.finish))
+    expect(sender.finish(Sample.finish), is: .finish(Sample.finish))
   }
 
   @Test func `fields of an unsent item that no version knows count as its path does`() throws {
@@ -544,6 +545,6 @@ enum Sample {
     #expect(throws: Violation.self) { try receiver.received(.drop(Drop(marks: [2, 9]))) }
     _ = try receiver.received(.notStored(Sample.unsent))
     #expect(throws: Violation.self) { try receiver.received(.drop(Drop(marks: [4, 9]))) }
-    #expect(try receiver.received(.drop(Drop(marks: [5]))) == .drop([5]))
+    expect(try receiver.received(.drop(Drop(marks: [5]))), is: .drop([5]))
   }
 }

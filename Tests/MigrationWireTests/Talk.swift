@@ -1,3 +1,4 @@
+import Expectations
 import Testing
 
 @testable import MigrationWire
@@ -9,7 +10,7 @@ struct Talk {
 
   private func carried(_ message: ControlMessage) throws -> ControlMessage {
     guard case .control(let read)? = try Frame(message.frame) else { throw Violation(.unknown, "a message") }
-    #expect(read == message)
+    expect(read, is: message)
     return read
   }
 
@@ -25,12 +26,12 @@ struct Talk {
   mutating func meet(
     _ parts: [Part] = [Sample.folders], continuing transfer: TransferID? = nil, verdict: [Verdict.Part]? = nil
   ) throws {
-    #expect(try toReceiver(.greeting(Sample.greeting(.sender))) == .meet(Sample.greeting(.sender)))
-    #expect(try toSender(.greeting(Sample.greeting(.receiver))) == .meet(Sample.greeting(.receiver)))
+    expect(try toReceiver(.greeting(Sample.greeting(.sender))), is: .meet(Sample.greeting(.sender)))
+    expect(try toSender(.greeting(Sample.greeting(.receiver))), is: .meet(Sample.greeting(.receiver)))
     let plan = Plan(parts, continuing: transfer)
-    #expect(try toReceiver(sender.plan(plan)) == .weigh(plan))
+    expect(try toReceiver(sender.plan(plan)), is: .weigh(plan))
     let verdict = Sample.verdict(verdict ?? parts.map { _ in .taken() }, of: transfer ?? 1)
-    #expect(try toSender(receiver.judged(verdict)) == .take(verdict))
+    expect(try toSender(receiver.judged(verdict)), is: .take(verdict))
   }
 
   /// Offers a part.
@@ -38,7 +39,7 @@ struct Talk {
     _ number: UInt16 = 0, mayRefuse: Bool = true, earlier: SenderSession.Earlier = .unknown
   ) throws {
     let totals = Sample.totals(number)
-    #expect(try toReceiver(sender.offer(totals, mayRefuse: mayRefuse, earlier: earlier)) == .judge(totals))
+    expect(try toReceiver(sender.offer(totals, mayRefuse: mayRefuse, earlier: earlier)), is: .judge(totals))
   }
 
   /// Brings a session to the offer of its only part.
@@ -51,13 +52,13 @@ struct Talk {
 
   /// Brings an offered part to its data.
   mutating func stream() throws {
-    #expect(try toSender(receiver.accept(Sample.accept)) == .begin(Sample.accept))
-    #expect(try toSender(receiver.reported(Tally())) == .stream(held: Tally()))
+    expect(try toSender(receiver.accept(Sample.accept)), is: .begin(Sample.accept))
+    expect(try toSender(receiver.reported(Tally())), is: .stream(held: Tally()))
   }
 
   /// Ends a part by FINISH and DONE.
   mutating func end() throws {
-    #expect(try toReceiver(sender.finish(Sample.finish)) == .conclude(Sample.finish))
-    #expect(try toSender(receiver.imported(Sample.done)) == .finish(Sample.done))
+    expect(try toReceiver(sender.finish(Sample.finish)), is: .conclude(Sample.finish))
+    expect(try toSender(receiver.imported(Sample.done)), is: .finish(Sample.done))
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import TestSupport
 import Testing
 
@@ -6,10 +7,10 @@ import Testing
 @Suite struct VectorTests {
   @Test func `every vector is there, and every expectation has one`() {
     let names = Set(Vector.all.map(\.name))
-    #expect(names.count == 133)
-    #expect(names.isSuperset(of: Expected.all.keys))
+    expect(names.count, is: 133)
+    expect(names.isSuperset(of: Expected.all.keys))
     let unexpected = names.subtracting(Expected.all.keys)
-    #expect(
+    expect(
       unexpected.allSatisfy {
         $0.hasSuffix("unknown") || ["close-needed", "data-zstd", "not-stored-state-error"].contains($0)
       })
@@ -18,21 +19,21 @@ import Testing
   @Test(arguments: Vector.all)
   func `a vector decodes and encodes to the same bytes`(vector: Vector) throws {
     let frame = try vector.decoded()
-    #expect(frame.bytes == vector.bytes)
+    expect(frame.bytes, is: vector.bytes)
   }
 
   @Test(arguments: Vector.all.filter { Expected.all[$0.name] != nil })
   func `a vector decodes to the expected value, and the value encodes to the vector`(vector: Vector) throws {
     let expected = Expected.all[vector.name]!
     let decoded = try vector.decoded()
-    #expect(decoded == expected)
-    #expect(expected.bytes == vector.bytes)
+    expect(decoded, is: expected)
+    expect(expected.bytes, is: vector.bytes)
   }
 
   @Test(arguments: Vector.all.filter { $0.name.hasPrefix("close") })
   func `CLOSE is valid on data streams too`(vector: Vector) throws {
     let message = try #require(try Frame.onStream(vector.bytes))
-    #expect(message.frame() == vector.bytes)
+    expect(message.frame(), is: vector.bytes)
   }
 
   @Test(arguments: Vector.all.filter { !$0.isEarly })
@@ -43,7 +44,7 @@ import Testing
       guard type != 0x20 else { return }
       #expect(throws: Violation.self) { try Frame.onStream(vector.bytes) }
     } else if FrameType(rawValue: type).mayBeIgnored {
-      #expect(try Frame.onStream(vector.bytes) == nil)
+      expect(try Frame.onStream(vector.bytes) == nil)
     } else {
       #expect(throws: Violation.self) {
         try ControlMessage(FrameType(rawValue: type), vector.bytes.span, body)
@@ -56,9 +57,9 @@ import Testing
       Issue.record("no greeting")
       return
     }
-    #expect(greeting.label == "desk" && greeting.software == "peer 9" && greeting.features.rawValue == .max)
-    #expect(greeting.request?.bundleIdentifier == "i" && greeting.request?.platform == "p")
-    #expect(greeting != Greeting(role: .receiver, label: "desk", software: "peer 9", features: greeting.features))
+    expect(greeting.label == "desk" && greeting.software == "peer 9" && greeting.features.rawValue == .max)
+    expect(greeting.request?.bundleIdentifier == "i" && greeting.request?.platform == "p")
+    expect(greeting != Greeting(role: .receiver, label: "desk", software: "peer 9", features: greeting.features))
   }
 
   @Test func `a plan and a verdict are read beside unknown fields`() throws {
@@ -69,9 +70,9 @@ import Testing
       Issue.record("no plan or verdict")
       return
     }
-    #expect(app.bundleIdentifier == "org.example.notes" && app.version == "2.1")
-    #expect(plan.parts.count == 1 && plan.flags.rawValue == .max)
-    #expect(verdict.parts == [.taken()])
+    expect(app.bundleIdentifier == "org.example.notes" && app.version == "2.1")
+    expect(plan.parts.count == 1 && plan.flags.rawValue == .max)
+    expect(verdict.parts, is: [.taken()])
   }
 
   /// Frames that are refused: `name = hex`, with `hex*count` for what is repeated; of a verdict the
@@ -101,9 +102,9 @@ import Testing
         bytes.removeFirst(length)
       }
     }
-    #expect(violation != nil)
+    expect(violation != nil)
     // The plan of a verdict is right.
-    if name.contains("verdict") || name.contains("left out") { #expect(plan != nil) }
+    if name.contains("verdict") || name.contains("left out") { expect(plan != nil) }
   }
 
   @Test func `a figure of CLOSE may stand without its counterpart`() throws {
@@ -111,7 +112,7 @@ import Testing
       Issue.record("no close")
       return
     }
-    #expect(close.code == .noSpace && close.bytes == nil && close.items == nil)
+    expect(close.code == .noSpace && close.bytes == nil && close.items == nil)
   }
 
   @Test func `the packed frame keeps its payload for the unpacker`() throws {
@@ -119,7 +120,7 @@ import Testing
       Issue.record("not packed")
       return
     }
-    #expect(header == DataHeader(sequence: 11, encoding: .zstd, plainLength: payload.count - 9))
-    #expect(Array(payload.dropFirst(9)) == Array(Vector.named("data-directory").bytes.dropFirst(18)))
+    expect(header, is: DataHeader(sequence: 11, encoding: .zstd, plainLength: payload.count - 9))
+    expect(Array(payload.dropFirst(9)), is: Array(Vector.named("data-directory").bytes.dropFirst(18)))
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import TestSupport
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
     "x80 u{9b} n",
   ])
   func `harmless text is shown as it is`(text: String) {
-    #expect(VisibleText.of(text) == text)
+    expect(VisibleText.of(text), is: text)
   }
 
   @Test(arguments: [
@@ -26,8 +27,8 @@ import Testing
     ("\u{1D159}", #"\u{1d159}"#),
   ])
   func `invisible and misleading characters are shown as escapes`(text: String, shown: String) {
-    #expect(VisibleText.of(text) == shown)
-    #expect(VisibleText.of("a" + text + "b") == "a" + shown + "b")
+    expect(VisibleText.of(text), is: shown)
+    expect(VisibleText.of("a" + text + "b"), is: "a" + shown + "b")
   }
 
   @Test(
@@ -40,7 +41,7 @@ import Testing
       ([0xE0, 0x80, 0xAF], #"\xe0\x80\xaf"#),
     ] as [([UInt8], String)])
   func `bytes that are not UTF-8 are shown one by one`(bytes: [UInt8], shown: String) {
-    #expect(VisibleText.of(bytes) == shown)
+    expect(VisibleText.of(bytes), is: shown)
   }
 
   /// Whether a terminal or a reader could be misled by a scalar.
@@ -95,13 +96,13 @@ import Testing
   }
 
   @Test func `a path is shown like its bytes`() throws {
-    #expect(VisibleText.of(try ArchivePath([0x61, 0x2F, 0xFF, 0x1B])) == #"a/\xff\u{1b}"#)
+    expect(VisibleText.of(try ArchivePath([0x61, 0x2F, 0xFF, 0x1B])), is: #"a/\xff\u{1b}"#)
   }
 
   @Test func `a violation's description is a clause without the other device's text`() {
     for code in 1...12 as ClosedRange<UInt8> {
       let text = Violation(Violation.Code(rawValue: code), "a frame").description
-      #expect(text.hasPrefix("the other device broke the protocol: a frame "))
+      expect(text.hasPrefix("the other device broke the protocol: a frame "))
     }
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Testing
 
 @testable import MigrationWire
@@ -24,8 +25,8 @@ import Testing
       ([0, 0x64, 0xFF, 0x9B] + zeros(8) + [127, 0, 0, 1], 47_470, false),
     ] as [([UInt8], UInt16, Bool)])
   func `an address is dialled only if it may be that of one device`(address: [UInt8], port: UInt16, isDialable: Bool) {
-    #expect(Self.way(address, port).isDialable == isDialable)
-    #expect(Ways(listening: [Self.way(address, port)], dialling: []).dialable.count == (isDialable ? 1 : 0))
+    expect(Self.way(address, port).isDialable, is: isDialable)
+    expect(Ways(listening: [Self.way(address, port)], dialling: []).dialable.count, is: (isDialable ? 1 : 0))
   }
 
   private static func zeros(_ count: Int) -> [UInt8] { [UInt8](repeating: 0, count: count) }
@@ -33,19 +34,19 @@ import Testing
   @Test func `a message has the first addresses of each kind, and none twice`() {
     let many = (0..<20).map { Self.way([10, 0, 0, UInt8($0)]) }
     let full = Ways(listening: many, dialling: many + [Self.way([192, 0, 2, 7])])
-    #expect(full.listening == Array(many.prefix(15)) && full.dialling == [Self.way([192, 0, 2, 7])])
+    expect(full.listening == Array(many.prefix(15)) && full.dialling == [Self.way([192, 0, 2, 7])])
     let other = (0..<20).map { Self.way([10, 0, 1, UInt8($0)]) }
     let both = Ways(listening: many + many, dialling: other + other)
-    #expect(both.listening == Array(many.prefix(8)) && both.dialling == Array(other.prefix(8)))
-    #expect(both.dialable == both.listening + both.dialling)
+    expect(both.listening == Array(many.prefix(8)) && both.dialling == Array(other.prefix(8)))
+    expect(both.dialable, is: both.listening + both.dialling)
   }
 
   @Test func `the other end may send sixteen of them in a session`() throws {
     var talk = Talk()
     try talk.meet()
     for _ in 0..<16 {
-      #expect(try talk.toSender(.ways(Sample.ways)) == .reach(Sample.ways))
-      #expect(try talk.toReceiver(.ways(Sample.ways)) == .reach(Sample.ways))
+      expect(try talk.toSender(.ways(Sample.ways)), is: .reach(Sample.ways))
+      expect(try talk.toReceiver(.ways(Sample.ways)), is: .reach(Sample.ways))
     }
     #expect(throws: Violation.self) { try talk.toSender(.ways(Sample.ways)) }
     #expect(throws: Violation.self) { try talk.toReceiver(.ways(Sample.ways)) }

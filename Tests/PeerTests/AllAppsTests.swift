@@ -1,3 +1,4 @@
+import Expectations
 import MigrationApps
 import MigrationWire
 import Testing
@@ -19,26 +20,27 @@ import Testing
     ], notes: ["the description 'x' is not used: line 3: it has no '='"])
 
   @Test func `the list has the apps of every kind, with the size and the use of their data`() {
-    #expect(
-      apps.table.standardOutput == """
+    expect(
+      apps.table.standardOutput,
+      is: """
         ID                 KIND       VERSION  NAME         SIZE    NOW
         org.example.notes  extension  1.0      Notes
         openssh            described           OpenSSH      1.5 kB
         org.signal.Signal  flatpak             Sig\\u{7}nal          in use (process 7)
 
         """)
-    #expect(apps.table.standardError == "peer: note: the description 'x' is not used: line 3: it has no '='\n")
+    expect(apps.table.standardError, is: "peer: note: the description 'x' is not used: line 3: it has no '='\n")
   }
 
   @Test func `a program gets a line for each app`() {
     let lines = apps.lines.standardOutput.split(separator: "\n")
-    #expect(lines.count == 3)
-    #expect(lines[0].hasPrefix(#"{"event":"app","id":"org.example.notes""#))
-    #expect(
-      lines[1]
-        == #"{"event":"fileApp","id":"openssh","name":"OpenSSH","kind":"described","bytes":1500,"inUse":null,"#
+    expect(lines.count, is: 3)
+    expect(lines[0].hasPrefix(#"{"event":"app","id":"org.example.notes""#))
+    expect(
+      lines[1],
+      is: #"{"event":"fileApp","id":"openssh","name":"OpenSSH","kind":"described","bytes":1500,"inUse":null,"#
         + #""secret":true,"identity":false}"#)
-    #expect(
+    expect(
       lines[2].hasSuffix(#""bytes":null,"inUse":"process 7","secret":false,"identity":true}"#))
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationEngine
 import MigrationTransfer
 import Testing
@@ -27,8 +28,9 @@ import Testing
       state(isUnfinished: true), state(isUnfinished: true, holder: AppLock.Holder(use: .migrating, process: 0)),
     ]
     let text = AppState.table(states, [damaged], now: 1_000 + 7_200)
-    #expect(
-      text.standardOutput == """
+    expect(
+      text.standardOutput,
+      is: """
         ID                 VERSION  NAME         LAST IMPORT            NOW
         org.example.notes  1.0      No\\u{1b}tes  none
         org.example.notes  1.0      No\\u{1b}tes  succeeded 2 hours ago  running (process 47)
@@ -37,7 +39,7 @@ import Testing
         org.example.notes  1.0      No\\u{1b}tes  running                being migrated
 
         """)
-    #expect(text.standardError == "peer: note: org.example.broken: the bundle is invalid\n")
+    expect(text.standardError, is: "peer: note: org.example.broken: the bundle is invalid\n")
   }
 
   @Test func `the state of a clip names its app, for persons and programs`() {
@@ -45,38 +47,41 @@ import Testing
     clip.role = .clip(of: "org.example.notes")
     clip.hasExtension = false
     let text = AppState.table([state(), clip], [], now: 0).standardOutput
-    #expect(
-      text == """
+    expect(
+      text,
+      is: """
         ID                 VERSION  NAME         KIND                       LAST IMPORT  NOW
         org.example.notes  1.0      No\\u{1b}tes  app                        none
         org.example.notes  1.0      No\\u{1b}tes  clip of org.example.notes  none
 
         """)
-    #expect(
+    expect(
       AppState.lines([clip], []).standardOutput.hasSuffix(
         #""hasExtension":false,"clip":null,"clipOf":"org.example.notes"}"# + "\n"))
-    #expect(
-      clip.statusText(cleared: false).standardOutput == """
+    expect(
+      clip.statusText(cleared: false).standardOutput,
+      is: """
         This is the clip of org.example.notes; the app replaces it when it is installed.
         No import is recorded.
 
         """)
     var app = state()
     app.hasExtension = false
-    #expect(app.statusText(cleared: false).standardOutput.hasPrefix("The app has no migration extension: "))
+    expect(app.statusText(cleared: false).standardOutput.hasPrefix("The app has no migration extension: "))
   }
 
   @Test func `an empty list is a sentence for a person and nothing for a program`() {
-    #expect(AppState.table([], [], now: 0) == Rendering(standardError: "No apps are installed.\n"))
-    #expect(AppState.lines([], []) == Rendering())
+    expect(AppState.table([], [], now: 0), is: Rendering(standardError: "No apps are installed.\n"))
+    expect(AppState.lines([], []), is: Rendering())
   }
 
   @Test func `the report for a program has an object per line`() {
     let states = [state(), state(failure, isUnfinished: true, holder: AppLock.Holder(use: .migrating, process: 47))]
     let lines = AppState.lines(states, [damaged]).standardOutput.split(separator: "\n").map(String.init)
     let head = #"{"event":"app","id":"org.example.notes","version":"1.0","name":"No\u001btes","store":"","lastImport":"#
-    #expect(
-      lines == [
+    expect(
+      lines,
+      is: [
         head + #""none","date":null,"transfer":null,"failure":null,"unfinished":null,"use":null,"process":null,"#
           + #""hasExtension":true,"clip":null,"clipOf":null}"#,
         head + #""failed","date":"1970-01-01T00:16:40Z","transfer":"\#(Self.transfer)","#
@@ -88,26 +93,27 @@ import Testing
   }
 
   @Test func `the status consists of sentences`() {
-    #expect(state().statusText(cleared: false).standardOutput == "No import is recorded.\n")
-    #expect(
-      state(success).statusText(cleared: true)
-        == Rendering(
-          standardError: "The status is cleared.\n",
-          standardOutput: "The last import succeeded (1970-01-01T00:16:40Z).\n"))
-    #expect(
-      state(failure, isUnfinished: true).statusText(cleared: false).standardOutput == """
+    expect(state().statusText(cleared: false).standardOutput, is: "No import is recorded.\n")
+    expect(
+      state(success).statusText(cleared: true),
+      is: Rendering(
+        standardError: "The status is cleared.\n",
+        standardOutput: "The last import succeeded (1970-01-01T00:16:40Z).\n"))
+    expect(
+      state(failure, isUnfinished: true).statusText(cleared: false).standardOutput,
+      is: """
         The last import failed (1970-01-01T00:16:40Z): no room\\u{1b}[2J (Notes -7).
         An import was interrupted. It is undone when the app is started, or before the next import.
 
         """)
     // There was nothing to clear.
-    #expect(state().statusText(cleared: true).standardError.isEmpty)
+    expect(state().statusText(cleared: true).standardError.isEmpty)
   }
 
   @Test func `the status is one object`() {
     let line = state(success).statusLine(cleared: true).standardOutput
-    #expect(line.hasPrefix(#"{"event":"appStatus","id":"org.example.notes","#))
-    #expect(line.hasSuffix(#""clipOf":null,"cleared":true}"# + "\n"))
+    expect(line.hasPrefix(#"{"event":"appStatus","id":"org.example.notes","#))
+    expect(line.hasSuffix(#""clipOf":null,"cleared":true}"# + "\n"))
   }
 
   @Test(
@@ -117,7 +123,7 @@ import Testing
     ] as [(HostError.Code, Int32)])
   func `every failure has its exit code`(code: HostError.Code, expected: Int32) {
     let failure = TransferFailure(HostError(code, "no", hint: "hint"))
-    #expect(ExitCode.of(failure) == expected)
-    #expect(failure.message == "no" && failure.hint == "hint")
+    expect(ExitCode.of(failure), is: expected)
+    expect(failure.message == "no" && failure.hint == "hint")
   }
 }

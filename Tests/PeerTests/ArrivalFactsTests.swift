@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationArchive
 import TestSupport
@@ -22,12 +23,12 @@ import Testing
       let place = (folder == "/" ? "" : folder) + "/" + String(decoding: name, as: UTF8.self)
       return Self.links[place].map { Array($0.utf8) }
     }
-    #expect(String(decoding: resolved.path, as: UTF8.self) == path)
-    #expect(resolved.links.map { String(decoding: $0, as: UTF8.self) } == links)
+    expect(String(decoding: resolved.path, as: UTF8.self), is: path)
+    expect(resolved.links.map { String(decoding: $0, as: UTF8.self) }, is: links)
   }
 
   @Test func `links in a circle end`() {
-    #expect(ResolvedPath(Array("/loop".utf8)) { _, _ in Array("loop".utf8) }.links.count == 40)
+    expect(ResolvedPath(Array("/loop".utf8)) { _, _ in Array("loop".utf8) }.links.count, is: 40)
   }
 
   private func facts(_ scratch: Scratch, at destination: String, _ variables: [String: String]) -> ArrivalRule.Facts {
@@ -48,12 +49,12 @@ import Testing
         "HOME": scratch.path("link/new/home"), "PATH": path, "GNUPGHOME": scratch.path("keys"),
         "XDG_CONFIG_DIRS": "relative:\(scratch.path("etc"))",
       ])
-    #expect(facts.homes.contains(scratch.at("real/new/home")))
+    expect(facts.homes.contains(scratch.at("real/new/home")))
     for place in ["here", "here/tools", "real/bin", "link", "etc"] {
-      #expect(facts.running.contains(scratch.at(place)), "\(place)")
+      expect(facts.running.contains(scratch.at(place)), "\(place)")
     }
-    #expect(!facts.running.contains { $0.isEmpty || $0.first != UInt8(ascii: "/") })
-    #expect(facts.secret == [scratch.at("keys")])
+    expect(!facts.running.contains { $0.isEmpty || $0.first != UInt8(ascii: "/") })
+    expect(facts.secret, is: [scratch.at("keys")])
   }
 
   @Test(.enabled(if: geteuid() == 0))
@@ -64,7 +65,7 @@ import Testing
     scratch.makeDirectory("shared/in")
     try #require(chown(scratch.path("shared"), owner.pw_uid, owner.pw_gid) == 0)
     let homes = facts(scratch, at: "shared/in", [:]).homes
-    #expect(homes.contains(Array(String(cString: owner.pw_dir).utf8)))
+    expect(homes.contains(Array(String(cString: owner.pw_dir).utf8)))
   }
 
   @Test func `a login shell reads start files in a home of its own user alone`() throws {
@@ -73,10 +74,10 @@ import Testing
       Set(LoginShell.environment { ["PATH": "/bin", "HOME": home, "ZDOTDIR": home, "OTHER": "x"][$0] }.keys)
     }
     scratch.makeDirectory("home")
-    #expect(names(scratch.path("home")) == ["PATH", "HOME", "ZDOTDIR"])
+    expect(names(scratch.path("home")), is: ["PATH", "HOME", "ZDOTDIR"])
     if geteuid() == 0 { try #require(chown(scratch.path("home"), 65534, 65534) == 0) }
-    #expect(names(geteuid() == 0 ? scratch.path("home") : "/") == ["PATH"])
-    #expect(names(scratch.path("none")) == ["PATH"])
+    expect(names(geteuid() == 0 ? scratch.path("home") : "/"), is: ["PATH"])
+    expect(names(scratch.path("none")), is: ["PATH"])
   }
 
   @Test func `a login shell tells its PATH behind a greeting, and one that is silent is not waited for`() throws {
@@ -87,9 +88,9 @@ import Testing
         String(decoding: $0, as: UTF8.self)
       }
     }
-    #expect(path("greeting", "#!/bin/sh\necho hello; PATH=/a:/b; export PATH; eval \"$3\"") == "/a:/b")
-    #expect(path("failing", "#!/bin/sh\nexit 1") == nil)
-    #expect(path("silent", "#!/bin/sh\nkill -STOP $$", .milliseconds(200)) == nil)
-    #expect(LoginShell(program: "/no/such/shell", patience: .seconds(1)).path() == nil)
+    expect(path("greeting", "#!/bin/sh\necho hello; PATH=/a:/b; export PATH; eval \"$3\""), is: "/a:/b")
+    expect(path("failing", "#!/bin/sh\nexit 1") == nil)
+    expect(path("silent", "#!/bin/sh\nkill -STOP $$", .milliseconds(200)) == nil)
+    expect(LoginShell(program: "/no/such/shell", patience: .seconds(1)).path() == nil)
   }
 }

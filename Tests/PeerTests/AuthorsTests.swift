@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import MigrationEngine
 import MigrationHost
@@ -15,26 +16,26 @@ import Testing
 
   @Test func `the parser reads the options of check and migrate`() throws {
     var check = CheckOptions(bundle: Array("b".utf8))
-    #expect(try parsed("app", "check", "b") == .app(.check(check)))
+    expect(try parsed("app", "check", "b"), is: .app(.check(check)))
     (check.container, check.isConfined, check.json) = (Array("c".utf8), false, true)
     check.platform = "android"
     check.options = [AppRequest.Option(name: "n", value: [])]
-    #expect(
+    expect(
       try parsed(
-        "app", "check", "b", "--container=c", "--platform=android", "--option=n=", "--no-confine", "--json")
-        == .app(.check(check)))
+        "app", "check", "b", "--container=c", "--platform=android", "--option=n=", "--no-confine", "--json"),
+      is: .app(.check(check)))
     var migrate = MigrateOptions(identifier: "a", bundle: Array("b".utf8))
-    #expect(try parsed("app", "migrate", "a", "--to", "b") == .app(.migrate(migrate)))
+    expect(try parsed("app", "migrate", "a", "--to", "b"), is: .app(.migrate(migrate)))
     migrate.home = Array("h".utf8)
     migrate.claim = SourceClaim(platform: "android", store: "x")
     migrate.platform = "other"
     migrate.options = [AppRequest.Option(name: "n", value: Array("v".utf8))]
     (migrate.replaces, migrate.idleLimit, migrate.isConfined) = (true, .off, false)
-    #expect(
+    expect(
       try parsed(
         "app", "migrate", "a", "--to=b", "--home=h", "--as=android,x", "--platform=other", "--option", "n=v",
         "--replace",
-        "--idle-limit=off", "--no-confine") == .app(.migrate(migrate)))
+        "--idle-limit=off", "--no-confine"), is: .app(.migrate(migrate)))
   }
 
   @Test func `both ends get the command line's options, and listen only on this device`() {
@@ -43,11 +44,11 @@ import Testing
     options.replaces = true
     options.platform = "other"
     let receiving = options.receiving(as: "b", from: Array("/b".utf8))
-    #expect(receiving.transfer.listen == HostAndPort(host: "127.0.0.1", port: 0) && !receiving.isAnnounced)
-    #expect(
+    expect(receiving.transfer.listen == HostAndPort(host: "127.0.0.1", port: 0) && !receiving.isAnnounced)
+    expect(
       receiving.app == "b" && receiving.importing.replaces && !receiving.importing.isConfined
         && receiving.importing.platform == "other")
-    #expect(options.sending.apps == ["a"] && !options.sending.isConfined)
+    expect(options.sending.apps == ["a"] && !options.sending.isConfined)
   }
 
   @Test func `a PEER_HOME inside, above or equal to that of the data is refused, and not created`() throws {
@@ -59,27 +60,27 @@ import Testing
       let failure = #expect(throws: TransferFailure.self, "\(home)") {
         try DestinationHome(Array("\(scratch.path)/\(home)".utf8), apart: Array(source.utf8))
       }
-      #expect(failure?.kind == .refused && failure?.hint != nil)
+      expect(failure?.kind == .refused && failure?.hint != nil)
     }
-    #expect(try FileManager.default.contentsOfDirectory(atPath: source) == [])
+    expect(try FileManager.default.contentsOfDirectory(atPath: source), is: [])
     // A PEER_HOME that cannot hold apps is not created.
     let stray = Array("\(scratch.path)/b c/d".utf8)
     #expect(throws: TransferFailure.self) { try DestinationHome(stray, apart: Array(source.utf8)) }
-    #expect(!FileManager.default.fileExists(atPath: "\(scratch.path)/b c"))
+    expect(!FileManager.default.fileExists(atPath: "\(scratch.path)/b c"))
     // A name with the same beginning is another name.
     for home in ["a/source2", "b/c"] {
       let made = try DestinationHome(Array("\(scratch.path)/\(home)".utf8), apart: Array(source.utf8))
-      #expect(!made.isNew && FileManager.default.fileExists(atPath: "\(scratch.path)/\(home)"))
+      expect(!made.isNew && FileManager.default.fileExists(atPath: "\(scratch.path)/\(home)"))
     }
     let new = try DestinationHome(nil, apart: Array(source.utf8))
-    #expect(new.isNew)
+    expect(new.isNew)
     // A migration that can go on says how.
     let hint = TransferFailure(.importFailed, "no", hint: "It is kept.").resumed(in: new).hint
-    #expect(
-      hint == "It is kept. To go on, run the same command with --home \(String(decoding: new.path, as: UTF8.self)).")
-    #expect(TransferFailure(.refused, "no").resumed(in: new).hint == nil)
+    expect(
+      hint, is: "It is kept. To go on, run the same command with --home \(String(decoding: new.path, as: UTF8.self)).")
+    expect(TransferFailure(.refused, "no").resumed(in: new).hint == nil)
     new.discard()
-    #expect(!FileManager.default.fileExists(atPath: String(decoding: new.path, as: UTF8.self)))
+    expect(!FileManager.default.fileExists(atPath: String(decoding: new.path, as: UTF8.self)))
   }
 
   @Test(
@@ -95,15 +96,15 @@ import Testing
       return .failure(TransferFailure(kind, name))
     }
     let results = BothEnds.Results(exporter: result(exporter, "exporter"), importer: result(importer, "importer"))
-    #expect(results.failure?.message == counts)
+    expect(results.failure?.message, is: counts)
   }
 
   @Test func `an error names its file, its key, the reason and a remedy`() throws {
     let fault = CheckFinding.fault(try fault())
-    #expect(
-      fault.text.standardOutput
-        == "Info.plist: CFBundleExecutable: it is missing\n  'peer help app install' says how a bundle is made.\n")
-    #expect(fault.line.standardOutput.hasPrefix(#"{"event":"fault","file":"Info.plist","key":"CFBundleExecutable""#))
+    expect(
+      fault.text.standardOutput,
+      is: "Info.plist: CFBundleExecutable: it is missing\n  'peer help app install' says how a bundle is made.\n")
+    expect(fault.line.standardOutput.hasPrefix(#"{"event":"fault","file":"Info.plist","key":"CFBundleExecutable""#))
   }
 
   private func fault() throws -> BundleFault {

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationEngine
 import MigrationSystem
 import Testing
@@ -21,37 +22,38 @@ import Testing
       DeviceAddress(name: "a\n\u{1B}[2J", host: "fe80::1%eth0", port: 7, instance: 2),
       DeviceAddress(name: "", host: "::1", port: 7, instance: nil),
     ]
-    #expect(
-      ChoiceEntry.text(found) == """
+    expect(
+      ChoiceEntry.text(found),
+      is: """
         Several devices are waiting:
           1  new-laptop (192.0.2.7)
           2  $'a\\n\\x1b[2J' (fe80::1%eth0)
           3  ::1
 
         """)
-    #expect(ChoiceEntry.question(3) == "Which one? [1-3] ")
+    expect(ChoiceEntry.question(3), is: "Which one? [1-3] ")
   }
 
   @Test func `a number chooses a device`() throws {
-    #expect(try answer([" 3 "]).0.get() == 2)
-    #expect(try answer(["1"]).0.get() == 0)
+    expect(try answer([" 3 "]).0.get(), is: 2)
+    expect(try answer(["1"]).0.get(), is: 0)
   }
 
   @Test func `an invalid choice is asked again, three times`() throws {
     let slip = "Not a valid choice: type a number from 1 to 3."
     let (result, said) = answer(["0", "x", "2"])
-    #expect(try result.get() == 1)
-    #expect(said == [slip, slip])
+    expect(try result.get(), is: 1)
+    expect(said, is: [slip, slip])
     let (failed, told) = answer(["4", "-1", "", "1"])
-    #expect(failed == .failure(TransferFailure(.usage, "no device was chosen", hint: "Choose one with --to.")))
-    #expect(told == [slip, slip, slip])
-    #expect(answer([]).0 == failed)
+    expect(failed, is: .failure(TransferFailure(.usage, "no device was chosen", hint: "Choose one with --to.")))
+    expect(told, is: [slip, slip, slip])
+    expect(answer([]).0, is: failed)
   }
 
   @Test func `Ctrl-C ends the question`() {
     let result = Result { () throws(TransferFailure) in
       try ChoiceEntry.answer(among: 2, { .interrupted }, say: { _ in })
     }
-    #expect(result == .failure(TransferFailure(.interrupted, "interrupted before a device was chosen")))
+    expect(result, is: .failure(TransferFailure(.interrupted, "interrupted before a device was chosen")))
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationEngine
 import MigrationTransfer
 import MigrationWire
@@ -20,31 +21,31 @@ import Testing
   @Test(arguments: ["48291367", "4829-1367", " 4829 1367\r"])
   func `a code is valid with any separators`(line: String) throws {
     let (result, said, _) = ask(line)
-    #expect(try result.get() == TypedCode(code: PairingCode(number: 4_829_136)))
-    #expect(said.isEmpty)
+    expect(try result.get(), is: TypedCode(code: PairingCode(number: 4_829_136)))
+    expect(said.isEmpty)
   }
 
   @Test func `a typing error is reported at once, and the question is repeated`() throws {
     let (result, said, left) = ask("4829-1376", "4829", "4829-1367", "unread")
-    #expect(try result.get().code.shown == "4829-1367")
-    #expect(said == [slip, "That is not a code: a code has eight digits, such as 4829-1367."])
-    #expect(left == 1)
+    expect(try result.get().code.shown, is: "4829-1367")
+    expect(said, is: [slip, "That is not a code: a code has eight digits, such as 4829-1367."])
+    expect(left, is: 1)
   }
 
   @Test func `the question ends after three typing errors`() {
     let (result, said, left) = ask("4829-1376", "4829-1376", "4829-1376", "4829-1367")
-    #expect(
-      result
-        == .failure(
-          TransferFailure(
-            .pairing, "no valid code was entered",
-            hint: "Check the code shown on the other device, and run the command again.")))
-    #expect(said == [slip, slip, slip])
-    #expect(left == 1)
+    expect(
+      result,
+      is: .failure(
+        TransferFailure(
+          .pairing, "no valid code was entered",
+          hint: "Check the code shown on the other device, and run the command again.")))
+    expect(said, is: [slip, slip, slip])
+    expect(left, is: 1)
   }
 
   @Test func `the end of the input is a failure`() {
-    #expect(ask().0 == .failure(TransferFailure(.pairing, "no code was entered")))
+    expect(ask().0, is: .failure(TransferFailure(.pairing, "no code was entered")))
   }
 
   @Test func `a receiver at a relay needs the place in front of the code`() throws {
@@ -55,26 +56,26 @@ import Testing
     } say: {
       said.append($0)
     }
-    #expect(typed == TypedCode(place: RelayPlace(number: 5724), code: PairingCode(number: 4_829_136)))
-    #expect(said == ["That is only the code: type the whole number, such as 577-4829-1367.", slip])
+    expect(typed, is: TypedCode(place: RelayPlace(number: 5724), code: PairingCode(number: 4_829_136)))
+    expect(said, is: ["That is only the code: type the whole number, such as 577-4829-1367.", slip])
     let failure = #expect(throws: TransferFailure.self) {
       try CodeEntry.check(Array("4829-1367".utf8), from: "'c'", isAtRelay: true)
     }
-    #expect(failure?.message == "the code in 'c' has no place in front of it, as 577 in 577-4829-1367")
-    #expect(
-      CodeEntry.question(DeviceAddress(name: nil, host: "relay.example.org", port: 1, isRelay: true))
-        == "Code shown on the other device, through relay.example.org: ")
+    expect(failure?.message, is: "the code in 'c' has no place in front of it, as 577 in 577-4829-1367")
+    expect(
+      CodeEntry.question(DeviceAddress(name: nil, host: "relay.example.org", port: 1, isRelay: true)),
+      is: "Code shown on the other device, through relay.example.org: ")
   }
 
   @Test func `the question names the device that shows the code`() {
-    #expect(
-      CodeEntry.question(DeviceAddress(name: "new-laptop", host: "192.0.2.7", port: 47470))
-        == "Code shown on new-laptop (192.0.2.7): ")
-    #expect(
-      CodeEntry.question(DeviceAddress(name: nil, host: "192.0.2.7", port: 47470)) == "Code shown on 192.0.2.7: ")
-    #expect(
-      CodeEntry.question(DeviceAddress(name: "a\u{202E}\n", host: "::1", port: 1))
-        == "Code shown on $'a\\u202e\\n' (::1): ")
+    expect(
+      CodeEntry.question(DeviceAddress(name: "new-laptop", host: "192.0.2.7", port: 47470)),
+      is: "Code shown on new-laptop (192.0.2.7): ")
+    expect(
+      CodeEntry.question(DeviceAddress(name: nil, host: "192.0.2.7", port: 47470)), is: "Code shown on 192.0.2.7: ")
+    expect(
+      CodeEntry.question(DeviceAddress(name: "a\u{202E}\n", host: "::1", port: 1)),
+      is: "Code shown on $'a\\u202e\\n' (::1): ")
   }
 
   @Test(arguments: [
@@ -83,9 +84,9 @@ import Testing
     ("", "the first line of 'c' is not a code of eight digits"),
   ])
   func `an invalid code in a file is a failure`(line: String, message: String) throws {
-    #expect(try CodeEntry.check(Array("48291367".utf8), from: "'c'").code.shown == "4829-1367")
+    expect(try CodeEntry.check(Array("48291367".utf8), from: "'c'").code.shown, is: "4829-1367")
     let failure = #expect(throws: TransferFailure.self) { try CodeEntry.check(Array(line.utf8), from: "'c'") }
-    #expect(failure?.message == message)
-    #expect(failure?.kind == .pairing)
+    expect(failure?.message, is: message)
+    expect(failure?.kind, is: .pairing)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationEngine
 import MigrationSystem
@@ -35,46 +36,46 @@ import Testing
   @Test(arguments: ["4829-1367\n", "48291367", "4829 1367\r\nand more\n"]) func `the first line is the code`(
     text: String
   ) throws {
-    #expect(try outcome(file(text)).get() == code)
+    expect(try outcome(file(text)).get(), is: code)
   }
 
   @Test func `a new code file is readable only by its owner, and is not created twice`() throws {
     let path = scratch.at("code")
     try CodeFile.make(path, code)
-    #expect(try outcome(path).get() == code)
-    #expect(try Descriptor.open(path).status().mode == 0o600)
+    expect(try outcome(path).get(), is: code)
+    expect(try Descriptor.open(path).status().mode, is: 0o600)
     let again = #expect(throws: TransferFailure.self) { try CodeFile.make(path, code) }
-    #expect(again?.message.hasSuffix("exists already, and is not changed") == true)
+    expect(again?.message.hasSuffix("exists already, and is not changed"), is: true)
   }
 
   @Test(arguments: [0o640, 0o604, 0o620, 0o666, 0o601] as [mode_t])
   func `a file that other users can access is refused`(
     mode: mode_t
   ) throws {
-    guard case .failure(let failure) = try outcome(file("4829-1367", mode: mode)) else { return #expect(Bool(false)) }
-    #expect(failure.kind == .usage && failure.message.hasPrefix("other users can access"))
-    #expect(failure.hint?.contains("chmod 600") == true)
+    guard case .failure(let failure) = try outcome(file("4829-1367", mode: mode)) else { return expect(Bool(false)) }
+    expect(failure.kind == .usage && failure.message.hasPrefix("other users can access"))
+    expect(failure.hint?.contains("chmod 600"), is: true)
   }
 
   @Test func `the hint for a file without a code tells how to create one`() throws {
-    guard case .failure(let failure) = try outcome(file("4829-1376")) else { return #expect(Bool(false)) }
-    #expect(failure.kind == .pairing && failure.hint == "Create one with 'peer code new --code-file FILE'.")
+    guard case .failure(let failure) = try outcome(file("4829-1376")) else { return expect(Bool(false)) }
+    expect(failure.kind == .pairing && failure.hint == "Create one with 'peer code new --code-file FILE'.")
   }
 
   @Test func `a missing file is an invalid command line at both ends`() throws {
-    guard case .failure(let failure) = outcome(scratch.at("none")) else { return #expect(Bool(false)) }
-    #expect(failure.kind == .usage && failure.message.hasSuffix("cannot be read: No such file or directory"))
+    guard case .failure(let failure) = outcome(scratch.at("none")) else { return expect(Bool(false)) }
+    expect(failure.kind == .usage && failure.message.hasSuffix("cannot be read: No such file or directory"))
     let path = scratch.at("none")
     let sending = #expect(throws: TransferFailure.self) {
       try CodeEntry.read(
         .file(path), of: DeviceAddress(name: nil, host: "192.0.2.7", port: 1), Output(.sender, json: false))
     }
-    #expect(sending == failure)
+    expect(sending, is: failure)
   }
 
   @Test func `another user's file is refused`() throws {
-    guard case .failure(let failure) = try outcome(file("4829-1367"), owner: 4711) else { return #expect(Bool(false)) }
-    #expect(failure.kind == .usage && failure.message.hasSuffix("belongs to another user"))
+    guard case .failure(let failure) = try outcome(file("4829-1367"), owner: 4711) else { return expect(Bool(false)) }
+    expect(failure.kind == .usage && failure.message.hasSuffix("belongs to another user"))
   }
 
   @Test func `a link, a directory and a pipe are refused without a wait`() throws {
@@ -82,8 +83,8 @@ import Testing
     try #require(symlink("code", scratch.path("link")) == 0)
     try #require(mkfifo(scratch.path("pipe"), 0o600) == 0)
     for (name, what) in [("link", "is a link"), ("pipe", "is not a regular file"), ("", "is not a regular file")] {
-      guard case .failure(let failure) = outcome(scratch.at(name)) else { return #expect(Bool(false), "\(name)") }
-      #expect(failure.kind == .usage && failure.message.contains(what), "\(failure)")
+      guard case .failure(let failure) = outcome(scratch.at(name)) else { return expect(Bool(false), "\(name)") }
+      expect(failure.kind == .usage && failure.message.contains(what), "\(failure)")
     }
   }
 
@@ -91,7 +92,7 @@ import Testing
     ("4829-1368", "one digit is wrong"), ("", "not a code of eight digits"), ("\n4829-1367", "not a code"),
   ])
   func `an invalid code costs no try`(text: String, what: String) throws {
-    guard case .failure(let failure) = try outcome(file(text)) else { return #expect(Bool(false)) }
-    #expect(failure.kind == .pairing && failure.message.contains(what), "\(failure)")
+    guard case .failure(let failure) = try outcome(file(text)) else { return expect(Bool(false)) }
+    expect(failure.kind == .pairing && failure.message.contains(what), "\(failure)")
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
@@ -23,31 +24,31 @@ import Testing
   private var isClean: Bool { scratch.names("one").isEmpty && scratch.names("two\u{E4}\n").isEmpty }
 
   @Test func `the process can write to the directories that the rules name`() {
-    #expect(trial.outcome(within: directories, in: directories) == .works)
-    #expect(isClean)
+    expect(trial.outcome(within: directories, in: directories), is: .works)
+    expect(isClean)
   }
 
   @Test(.enabled(if: Confinement.strength.contains(.files), "the kernel has no Landlock"))
   func `a directory to which the rules do not apply is refused and named`() {
-    #expect(trial.outcome(within: [directories[0]], in: directories) == .refuses([directories[1]]))
-    #expect(trial.outcome(within: [directories[1]], in: directories) == .refuses([directories[0]]))
-    #expect(trial.outcome(within: [Array("/dev".utf8)], in: directories) == .refuses(directories))
-    #expect(isClean)
+    expect(trial.outcome(within: [directories[0]], in: directories), is: .refuses([directories[1]]))
+    expect(trial.outcome(within: [directories[1]], in: directories), is: .refuses([directories[0]]))
+    expect(trial.outcome(within: [Array("/dev".utf8)], in: directories), is: .refuses(directories))
+    expect(isClean)
   }
 
   @Test func `a directory that is not writable without the rules does not prevent confinement`() {
     let missing = scratch.at("missing")
-    #expect(trial.outcome(within: [directories[0]], in: [directories[0], missing]) == .works)
-    #expect(trial.outcome(within: [missing], in: [missing]) == .works)
+    expect(trial.outcome(within: [directories[0]], in: [directories[0], missing]), is: .works)
+    expect(trial.outcome(within: [missing], in: [missing]), is: .works)
   }
 
   @Test func `a trial that does not end is ended, and a trial that cannot begin has no result`() throws {
     scratch.write("slow", Array("#!/bin/sh\nexec sleep 600\n".utf8))
     try scratch.directory.setMode("slow", 0o700)
     let slow = ConfinementTrial(executable: scratch.path("slow"), patience: .milliseconds(100))
-    #expect(slow.outcome(within: [directories[0]], in: directories) == .works)
+    expect(slow.outcome(within: [directories[0]], in: directories), is: .works)
     let none = ConfinementTrial(executable: scratch.path("none"))
-    #expect(none.outcome(within: [directories[0]], in: directories) == .works)
+    expect(none.outcome(within: [directories[0]], in: directories), is: .works)
   }
 
   @Test(.enabled(if: Confinement.strength.contains(.files), "the kernel has no Landlock"))
@@ -64,8 +65,8 @@ import Testing
       Issue.record("it does not say so")
       return
     }
-    #expect(refused == [directories[1]])
-    #expect(reason.contains("Landlock") && reason.contains("/two\u{E4}\\n'"), "\(reason)")
+    expect(refused, is: [directories[1]])
+    expect(reason.contains("Landlock") && reason.contains("/two\u{E4}\\n'"), "\(reason)")
   }
 
   @Test func `if nothing prevents it, the receiver is confined by a capable kernel`() throws {
@@ -75,19 +76,19 @@ import Testing
       confinement.keep = { _ in isKept }
       confinement.looksUsersUp = isKept
       confinement.leave = { services in
-        #expect(services == isKept)
+        expect(services, is: isKept)
         return isKept
       }
       let events = try confinement.apply(to: directories)
       switch events.first {
-      case .confined(let kept): #expect(isKept && kept == directories)
-      case .unconfined(_, let refused): #expect(!isKept && refused.isEmpty)
+      case .confined(let kept): expect(isKept && kept == directories)
+      case .unconfined(_, let refused): expect(!isKept && refused.isEmpty)
       default: Issue.record("it says something else")
       }
       if case .notice(let words) = events.last {
-        #expect(!isKept && words.contains("programs"))
+        expect(!isKept && words.contains("programs"))
       } else {
-        #expect(isKept)
+        expect(isKept)
       }
     }
   }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
@@ -66,7 +67,7 @@ import Testing
   ])
   func `each documented answer means what it says`(lines: [String], answer: ConsentAnswer) {
     let (found, mistakes, _) = Self.answer(Self.plan(), lines)
-    #expect(found == answer && mistakes == 0)
+    expect(found == answer && mistakes == 0)
   }
 
   @Test(arguments: [
@@ -78,37 +79,37 @@ import Testing
   ])
   func `anything else is asked for again`(line: String) {
     let plan = Self.plan()
-    #expect(plan.answer(Array(line.utf8)) == nil)
-    #expect(Self.answer(plan, [line, "files"]) == (.yes(taking: Self.files), 1, 0))
-    #expect(Self.answer(plan, [line, line, line, "y"]) == (.no, 2, 0))
+    expect(plan.answer(Array(line.utf8)) == nil)
+    expect(Self.answer(plan, [line, "files"]) == (.yes(taking: Self.files), 1, 0))
+    expect(Self.answer(plan, [line, line, line, "y"]) == (.no, 2, 0))
     // A second answer that is none takes no secret.
-    #expect(Self.answer(plan, ["y", line, line, line]) == (.yes(taking: Self.apps), 2, 3))
+    expect(Self.answer(plan, ["y", line, line, line]) == (.yes(taking: Self.apps), 2, 3))
   }
 
   @Test func `a line for another question answers nothing`() {
     func answer(_ line: String) -> String? {
       ProgramQuestioner.answer(Array(line.utf8), to: 2).map { String(decoding: $0, as: UTF8.self) }
     }
-    #expect(answer("#2 all without 3") == "all without 3" && answer("all") == "all" && answer("") == "")
-    #expect(["#1 all", "#22 all", "#2", "#", "# all"].map(answer) == [nil, nil, nil, nil, nil])
+    expect(answer("#2 all without 3") == "all without 3" && answer("all") == "all" && answer("") == "")
+    expect(["#1 all", "#22 all", "#2", "#", "# all"].map(answer), is: [nil, nil, nil, nil, nil])
   }
 
   @Test func `an interruption answers neither question`() {
-    #expect(ConsentEntry.answer(Self.plan()) { _, _ in .interrupted } == nil)
-    #expect(
+    expect(ConsentEntry.answer(Self.plan()) { _, _ in .interrupted } == nil)
+    expect(
       ConsentEntry.answer(Self.plan()) { asked, _ in asked.subject == .consent ? .line([0x79]) : .interrupted } == nil)
   }
 
   @Test func `options need no question, and an earlier refusal is shown and may be taken`() {
-    #expect(Self.answer(Self.plan(.all), ["y"]) == (.yes(taking: Self.all), 0, 0))
-    #expect(Self.plan().isSpecial && Self.plan([.files, .apps]).isSpecial && !Self.plan(.all).isSpecial)
+    expect(Self.answer(Self.plan(.all), ["y"]) == (.yes(taking: Self.all), 0, 0))
+    expect(Self.plan().isSpecial && Self.plan([.files, .apps]).isSpecial && !Self.plan(.all).isSpecial)
     var answers = Consent()
     let entry = Self.plan().entries[1]
     answers.note([], of: entry.part, entry.arrival)
     let again = Self.plan(.files, answers)
-    #expect(again.text(columns: 80).contains("(2)  LibreOffice"))
-    #expect(Self.answer(again, ["y"]).0 == .yes(taking: [0: [.files, .apps], 1: [], 2: []]))
-    #expect(Self.answer(again, ["all"]).0 == .yes(taking: Self.apps))
+    expect(again.text(columns: 80).contains("(2)  LibreOffice"))
+    expect(Self.answer(again, ["y"]).0, is: .yes(taking: [0: [.files, .apps], 1: [], 2: []]))
+    expect(Self.answer(again, ["all"]).0, is: .yes(taking: Self.apps))
   }
 
   @Test(
@@ -124,13 +125,13 @@ import Testing
     let removals = said.mapValues { roots in
       Dictionary(uniqueKeysWithValues: roots.map { (Array($0.key.utf8), $0.value) })
     }
-    #expect(Self.answer(plan, ["y", "n", line]) == (.yes(taking: Self.apps, removals: removals), 0, 1))
+    expect(Self.answer(plan, ["y", "n", line]) == (.yes(taking: Self.apps, removals: removals), 0, 1))
     // What was not answered is asked about in the next run.
-    #expect(Self.answer(plan, ["y", "n"]) == (.yes(taking: Self.apps), 0, 1))
-    #expect(Self.answer(plan, ["y", "n", "yes", "again without 3", line]).mistakes == 2)
+    expect(Self.answer(plan, ["y", "n"]) == (.yes(taking: Self.apps), 0, 1))
+    expect(Self.answer(plan, ["y", "n", "yes", "again without 3", line]).mistakes, is: 2)
     // Nothing is asked about a part that is not taken.
-    #expect(plan.removals(after: [0: [], 1: .apps]).map(\.removed.place) == [Array("c here".utf8)])
-    #expect(
+    expect(plan.removals(after: [0: [], 1: .apps]).map(\.removed.place), is: [Array("c here".utf8)])
+    expect(
       IncomingPlan.removalPrompt(plan.removals(after: Self.apps)).hasPrefix(
         "Moved or removed here since it arrived: 1 'a here' (1,200 items), 2 'c here' (1,200 items).\n"))
   }
@@ -138,9 +139,10 @@ import Testing
   @Test func `this device's own names are shown, the sender's only as quotations, and no control reaches the terminal`()
   {
     let text = Self.plan().text(columns: 80)
-    #expect(!text.contains("\u{1B}") && !text.contains("\u{202E}"))
-    #expect(
-      text == """
+    expect(!text.contains("\u{1B}") && !text.contains("\u{202E}"))
+    expect(
+      text,
+      is: """
 
         $'old\\x1b' (192.0.2.7) wants to send:
         Files:
@@ -156,10 +158,10 @@ import Testing
         Total: 3 parts, 2 items, 10 B; 7.0 GB free here
 
         """)
-    #expect(IncomingPlan.secretPrompt(Array(Self.plan().entries[2...])) == "Take these secrets too: 3 Firefox? [y/N] ")
+    expect(IncomingPlan.secretPrompt(Array(Self.plan().entries[2...])), is: "Take these secrets too: 3 Firefox? [y/N] ")
     let json = Self.plan().members.json.text
-    #expect(json.contains(#""number":2,"name":"LibreOffice","part":"Wedding\u202e""#))
-    #expect(
+    expect(json.contains(#""number":2,"name":"LibreOffice","part":"Wedding\u202e""#))
+    expect(
       json.contains(
         #""classes":["files","apps"],"ticked":["files","apps"],"places":[{"class":"apps","paths":[{"path":".bashrc"}]}]"#
       ))

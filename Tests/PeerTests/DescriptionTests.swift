@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
   func `every option is in a form of its command, and a form has no other`(verb: Verb) {
     let words = verb.description.synopsis.joined().flatMap { $0.split { " []|".contains($0) } }
     let named = Set(words.filter { $0.hasPrefix("--") }.map(String.init))
-    #expect(named.union(["--help"]) == Set(verb.options.map(\.name)))
+    expect(named.union(["--help"]), is: Set(verb.options.map(\.name)))
   }
 
   @Test(arguments: Verb.allCases)
@@ -17,10 +18,10 @@ import Testing
     let description = verb.description
     let texts = [description.summary] + description.options.map(\.brief)
     for text in texts + description.options.flatMap(\.choices).map({ Option.brief($0.text) }) {
-      #expect((4...110).contains(text.count), "\(text)")
-      #expect(text.last != "." && !text.contains("\n"), "\(text)")
+      expect((4...110).contains(text.count), "\(text)")
+      expect(text.last != "." && !text.contains("\n"), "\(text)")
     }
-    #expect(Set(description.options.map(\.name)).count == description.options.count)
+    expect(Set(description.options.map(\.name)).count, is: description.options.count)
   }
 
   @Test(
@@ -31,7 +32,7 @@ import Testing
       ("A tree\n  of files.", "A tree of files"),
     ])
   func `the first clause of a text is its brief form`(text: String, brief: String) {
-    #expect(Option.brief(text) == brief)
+    expect(Option.brief(text), is: brief)
   }
 
   @Test func `the parser accepts each word that is offered for a value`() throws {
@@ -41,19 +42,19 @@ import Testing
     for choice in try choices("--compress", of: .send) {
       _ = try Command(["send", "a", "--compress", choice].map { Array($0.utf8) })
     }
-    #expect(try choices("--existing", of: .receive) == Existing.allCases.map(\.name))
+    expect(try choices("--existing", of: .receive), is: Existing.allCases.map(\.name))
   }
 
   private func choices(_ name: String, of verb: Verb) throws -> [String] {
     let option = try #require(verb.options.first { $0.name == name })
-    #expect(!option.choices.isEmpty)
+    expect(!option.choices.isEmpty)
     return option.choices.map(\.word)
   }
 
   @Test func `lines are as full as they can be, and commands in quotes are not broken`() {
     let text = "one 'peer two three' ('peer four') four's\n  five"
-    #expect(TextWrapping.words(text) == ["one", "'peer two three'", "('peer four')", "four's", "five"])
-    #expect(TextWrapping.lines(["aa", "bb", "ccccc", "d"], columns: 5) == ["aa bb", "ccccc", "d"])
-    #expect(TextWrapping.hanging("  label  ", ["a", "b"]) == "  label  a b\n")
+    expect(TextWrapping.words(text), is: ["one", "'peer two three'", "('peer four')", "four's", "five"])
+    expect(TextWrapping.lines(["aa", "bb", "ccccc", "d"], columns: 5), is: ["aa bb", "ccccc", "d"])
+    expect(TextWrapping.hanging("  label  ", ["a", "b"]), is: "  label  a b\n")
   }
 }

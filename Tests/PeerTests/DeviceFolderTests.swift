@@ -1,3 +1,4 @@
+import Expectations
 import MigrationEngine
 import MigrationTransfer
 import MigrationWire
@@ -24,13 +25,13 @@ import Testing
       ("{device}", ".peer-\(String(repeating: "0", count: 32))", "abababababab"),
     ] as [(String, String?, String)])
   func `each device has a folder below the destination`(template: String, name: String?, folder: String) throws {
-    #expect(try path(template, name) == folder)
+    expect(try path(template, name), is: folder)
   }
 
   @Test(arguments: ["", "x", "/{device}", "../{device}", "{device}/", "{user}", "{device", "{device}/{x}", "a//{date}"])
   func `another path is refused`(template: String) {
     let failure = #expect(throws: TransferFailure.self) { try DeviceFolder(template) }
-    #expect(failure?.kind == .usage && failure?.hint?.contains("{device}") == true)
+    expect(failure?.kind == .usage && failure?.hint?.contains("{device}") == true)
   }
 
   @Test func `folders for devices are for folders alone`() throws {
@@ -38,7 +39,7 @@ import Testing
       let failure = #expect(throws: TransferFailure.self) {
         try Command((["receive", "--into", "{device}"] + other).map { Array($0.utf8) })
       }
-      #expect(failure?.message.hasPrefix("--into cannot be used with") == true)
+      expect(failure?.message.hasPrefix("--into cannot be used with"), is: true)
     }
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import MigrationEngine
 import MigrationTransfer
@@ -135,21 +136,21 @@ import Testing
 
   @Test(arguments: Kind.allCases) func `an event has each of its members in the schema`(kind: Kind) throws {
     for sample in kind.samples {
-      #expect(Kind(sample) == kind)
+      expect(Kind(sample), is: kind)
       var report = JSONReport(.importer) { 7 }
-      #expect(report.handle(.transfer(5), at: Samples.moment()) == Rendering())
+      expect(report.handle(.transfer(5), at: Samples.moment()), is: Rendering())
       let line = report.handle(sample, at: Samples.moment()).standardOutput
       let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? Object)
       let definition = try Self.definition(try #require(object["event"] as? String))
       let named = try #require(definition["properties"] as? Object)
-      #expect(Set(object.keys).subtracting(named.keys) == [])
-      #expect(Set(try #require(definition["required"] as? [String])).subtracting(object.keys) == [])
+      expect(Set(object.keys).subtracting(named.keys), is: [])
+      expect(Set(try #require(definition["required"] as? [String])).subtracting(object.keys), is: [])
     }
   }
 
   @Test func `the event for omitted messages is in the schema`() throws {
     let named = try #require(try Self.definition("missed")["properties"] as? Object)
-    #expect(Set(named.keys) == ["event", "messages", "side", "time", "transfer"])
+    expect(Set(named.keys), is: ["event", "messages", "side", "time", "transfer"])
   }
 
   @Test func `the schema applies each definition of an event`() throws {
@@ -158,10 +159,10 @@ import Testing
       ((((rule["if"] as? Object)?["properties"] as? Object)?["event"] as? Object)?["const"] as? String) ?? ""
     }
     let defined = try #require(schema["$defs"] as? Object).keys.filter { !$0.hasPrefix("type-") }
-    #expect(applied.sorted() == defined.sorted())
+    expect(applied.sorted(), is: defined.sorted())
     for name in defined {
       let named = try #require(try Self.definition(name)["properties"] as? Object)
-      #expect((named["event"] as? Object)?["const"] as? String == name)
+      expect((named["event"] as? Object)?["const"] as? String == name)
     }
   }
 
@@ -171,7 +172,7 @@ import Testing
     let codes = try #require((named["code"] as? Object)?["enum"] as? [Int])
     for code in 0...255 as ClosedRange<Int32> {
       guard let kind = TransferFailure.Kind(rawValue: code) else { continue }
-      #expect(kinds.contains(kind.name) && codes.contains(Int(code)), "\(kind)")
+      expect(kinds.contains(kind.name) && codes.contains(Int(code)), "\(kind)")
     }
   }
 }

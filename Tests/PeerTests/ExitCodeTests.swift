@@ -1,3 +1,4 @@
+import Expectations
 import MigrationEngine
 import MigrationTransfer
 import MigrationWire
@@ -14,11 +15,11 @@ import Testing
   }
 
   @Test func `a transfer without missing items is done`() {
-    #expect(ExitCode.of(Samples.result(), unsent: UnsentList()) == 0)
+    expect(ExitCode.of(Samples.result(), unsent: UnsentList()), is: 0)
   }
 
   @Test func `sockets and devices alone do not count`() {
-    #expect(ExitCode.of(Samples.result(unsent: 2), unsent: list(.notSendable, .notSendable)) == 0)
+    expect(ExitCode.of(Samples.result(unsent: 2), unsent: list(.notSendable, .notSendable)), is: 0)
   }
 
   @Test func `in an app's data they count`() {
@@ -28,16 +29,16 @@ import Testing
     // A new session names them again.
     list.note(.resumed(heldBytes: 0))
     list.note(.notStored(NotStored(path: [0x61], .notSendable)))
-    #expect(ExitCode.of(Samples.result(unsent: 1), unsent: list) == 8)
+    expect(ExitCode.of(Samples.result(unsent: 1), unsent: list), is: 8)
   }
 
   @Test(arguments: [NotStored.Reason.vanished, .unreadable, .keepsChanging, .beyondLimits])
   func `any other missing item counts`(reason: NotStored.Reason) {
-    #expect(ExitCode.of(Samples.result(unsent: 2), unsent: list(.notSendable, reason)) == 8)
+    expect(ExitCode.of(Samples.result(unsent: 2), unsent: list(.notSendable, reason)), is: 8)
   }
 
   @Test func `unnamed items count`() {
-    #expect(ExitCode.of(Samples.result(unsent: 3), unsent: list(.notSendable)) == 8)
+    expect(ExitCode.of(Samples.result(unsent: 3), unsent: list(.notSendable)), is: 8)
   }
 
   @Test(
@@ -46,7 +47,7 @@ import Testing
       (.exportFailed, 9), (.busy, 10), (.interrupted, 130), (.terminated, 143),
     ] as [(TransferFailure.Kind, Int32)])
   func `every failure has its code`(kind: TransferFailure.Kind, code: Int32) {
-    #expect(ExitCode.of(TransferFailure(kind, "")) == code)
-    #expect("\(kind)" == kind.name)
+    expect(ExitCode.of(TransferFailure(kind, "")), is: code)
+    expect("\(kind)", is: kind.name)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -11,7 +12,7 @@ import Testing
       (225_000_000, "225 MB"), (.max, "18.4 EB"),
     ] as [(UInt64, String)])
   func `sizes are decimal and short`(bytes: UInt64, text: String) {
-    #expect(Figures.size(bytes) == text)
+    expect(Figures.size(bytes), is: text)
   }
 
   @Test(
@@ -20,7 +21,7 @@ import Testing
       (8_000_000, 225_000_000, "  8/225 MB"), (7, 5, "5/5 B"),
     ] as [(UInt64, UInt64, String)])
   func `a share is as wide as its total`(bytes: UInt64, total: UInt64, text: String) {
-    #expect(Figures.share(bytes, of: total) == text)
+    expect(Figures.share(bytes, of: total), is: text)
   }
 
   @Test(
@@ -28,7 +29,7 @@ import Testing
       (0, "0 items"), (1, "1 item"), (999, "999 items"), (1204, "1,204 items"), (1_000_000, "1,000,000 items"),
     ] as [(UInt64, String)])
   func `counts have commas and a noun`(number: UInt64, text: String) {
-    #expect(Figures.count(number, "item") == text)
+    expect(Figures.count(number, "item"), is: text)
   }
 
   @Test(arguments: [
@@ -36,22 +37,22 @@ import Testing
     (3599.7, "1 h 0 min"), (11_520, "3 h 12 min"), (-1, "0.0 s"), (.nan, "0.0 s"),
   ])
   func `durations`(seconds: Double, text: String) {
-    #expect(Figures.duration(seconds) == text)
+    expect(Figures.duration(seconds), is: text)
   }
 
   @Test(arguments: [(0, "0:00"), (15.2, "0:16"), (725, "12:05"), (3753, "1:02:33"), (1e12, "277777777:46:40")])
   func `clocks round up`(seconds: Double, text: String) {
-    #expect(Figures.clock(seconds) == text)
+    expect(Figures.clock(seconds), is: text)
   }
 
   @Test(arguments: [(600, "10 minutes"), (60, "1 minute"), (90, "90 seconds"), (1, "1 second")])
   func `spans`(seconds: Double, text: String) {
-    #expect(Figures.span(seconds) == text)
+    expect(Figures.span(seconds), is: text)
   }
 
   @Test func `rates`() {
-    #expect(Figures.rate(225_360_000) == "225 MB/s")
-    #expect(Figures.rate(.infinity) == "18.4 EB/s")
+    expect(Figures.rate(225_360_000), is: "225 MB/s")
+    expect(Figures.rate(.infinity), is: "18.4 EB/s")
   }
 
   @Test(
@@ -61,6 +62,6 @@ import Testing
       (4_107_542_400, "2100-03-01T00:00:00Z"), (253_402_300_799, "9999-12-31T23:59:59Z"),
     ] as [(Int64, String)])
   func `points in time`(seconds: Int64, text: String) {
-    #expect(CalendarTime.text(seconds) == text)
+    expect(CalendarTime.text(seconds), is: text)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationWire
 import Testing
 
@@ -9,9 +10,9 @@ import Testing
   @Test(arguments: topics)
   func `every text fits a terminal of eighty columns`(topic: Verb?) {
     for line in HelpText.of(topic).split(separator: "\n") {
-      #expect(line.count <= 80, "\(line)")
-      #expect(line.utf8.count == line.count, "\(line)")
-      #expect(line.last != " ", "\(line)")
+      expect(line.count <= 80, "\(line)")
+      expect(line.utf8.count, is: line.count, "\(line)")
+      expect(line.last != " ", "\(line)")
     }
   }
 
@@ -19,7 +20,7 @@ import Testing
   func `the options in a text are those of the parser`(verb: Verb) {
     let words = HelpText.of(verb).split { !$0.isLetter && $0 != "-" }.map(String.init)
     let mentioned = words.filter { $0.hasPrefix("--") && $0 != "--" }
-    #expect(Set(mentioned) == Set(verb.options.map(\.name)))
+    expect(Set(mentioned), is: Set(verb.options.map(\.name)))
   }
 
   @Test(arguments: Verb.allCases)
@@ -27,20 +28,20 @@ import Testing
     let text = HelpText.of(verb)
     for option in verb.options {
       let spelled = option.value.map { "\(option.name) \($0)" } ?? option.name
-      #expect(text.contains("\n  \(spelled) ") || text.contains("\n  -h, \(spelled) "), "\(spelled)")
+      expect(text.contains("\n  \(spelled) ") || text.contains("\n  -h, \(spelled) "), "\(spelled)")
     }
   }
 
   @Test(arguments: [Verb.receive, .send])
   func `the text has examples and exit codes`(verb: Verb) {
     let text = HelpText.of(verb)
-    #expect(text.contains("\nExamples:\n  $ peer \(verb.rawValue)"))
+    expect(text.contains("\nExamples:\n  $ peer \(verb.rawValue)"))
     for code in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 130, 143] {
-      #expect(text.contains("\n" + Figures.padded(String(code), to: 5) + "  "), "\(code)")
+      expect(text.contains("\n" + Figures.padded(String(code), to: 5) + "  "), "\(code)")
     }
   }
 
   @Test func `the overview names every command`() {
-    for verb in Verb.allCases { #expect(HelpText.of(nil).contains("peer \(verb.rawValue) ")) }
+    for verb in Verb.allCases { expect(HelpText.of(nil).contains("peer \(verb.rawValue) ")) }
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import MigrationEngine
 import MigrationSystem
@@ -31,7 +32,7 @@ import Testing
 
   @Test(arguments: [0o700, 0o755, 0o750, 0o500] as [mode_t])
   func `a directory that only its owner may change is accepted`(mode: mode_t) throws {
-    #expect(failure(try make(mode)) == nil)
+    expect(failure(try make(mode)) == nil)
   }
 
   @Test(arguments: [0o720, 0o702, 0o775, 0o777, 0o1777] as [mode_t])
@@ -43,25 +44,25 @@ import Testing
       try #require(chown(String(decoding: path, as: UTF8.self), 0, 65_534) == 0)
     }
     let failure = failure(path)
-    #expect(failure?.kind == .refused)
-    #expect(failure?.message.contains(String(decoding: path, as: UTF8.self)) == true)
-    #expect(failure?.hint?.contains("chmod 700 ") == true)
+    expect(failure?.kind, is: .refused)
+    expect(failure?.message.contains(String(decoding: path, as: UTF8.self)), is: true)
+    expect(failure?.hint?.contains("chmod 700 "), is: true)
   }
 
   @Test func `a directory that cannot be judged is refused, and a missing one is not`() throws {
-    #expect(failure(scratch.at("missing/below")) == nil)
+    expect(failure(scratch.at("missing/below")) == nil)
     let long = String(repeating: "x", count: 300)
-    #expect(failure(scratch.at("\(long)/below"))?.message.contains("cannot be read: ") == true)
+    expect(failure(scratch.at("\(long)/below"))?.message.contains("cannot be read: "), is: true)
   }
 
   @Test func `a directory of another user is refused, except root's`() throws {
     let path = try make(0o700)
     if own == 0 {
-      #expect(failure(path, owner: 12345) == nil)
+      expect(failure(path, owner: 12345) == nil)
       try #require(chown(scratch.path("home-700"), 12345, 12345) == 0)
-      #expect(failure(path, owner: 54321)?.kind == .refused)
+      expect(failure(path, owner: 54321)?.kind, is: .refused)
     } else {
-      #expect(failure(path, owner: own + 1)?.kind == .refused)
+      expect(failure(path, owner: own + 1)?.kind, is: .refused)
     }
   }
 
@@ -71,10 +72,10 @@ import Testing
     for name in ["below", "below/own"] { try #require(mkdir(scratch.path("home-777/\(name)"), 0o700) == 0) }
     for path in ["home-777/below", "home-777/below/own", "home-777/missing", "link/below/missing"] {
       let failure = failure(scratch.at(path))
-      #expect(failure?.hint?.hasPrefix("Remove that right: chmod o-w /") == true, "\(path)")
+      expect(failure?.hint?.hasPrefix("Remove that right: chmod o-w /"), is: true, "\(path)")
     }
     try #require(chmod(scratch.path("home-777"), 0o1777) == 0)
-    #expect(failure(scratch.at("home-777/below")) == nil)
+    expect(failure(scratch.at("home-777/below")) == nil)
   }
 
   @Test func `the program keeps nothing where another user could exchange it, and says why`() throws {
@@ -94,21 +95,21 @@ import Testing
       let (code, output) = try run(
         try builtProgram("peer"), ["peer", "receive", scratch.path("theirs/mine"), "--json"], environment: [environment]
       )
-      #expect(code == 4)
+      expect(code, is: 4)
       let text = String(decoding: output, as: UTF8.self)
-      #expect(text.contains(reason) && text.contains(hint), "\(environment): \(text)")
+      expect(text.contains(reason) && text.contains(hint), "\(environment): \(text)")
     }
-    #expect(scratch.names("theirs") == ["mine"] && scratch.names("theirs/mine").isEmpty)
-    #expect(scratch.names("teams/mine").isEmpty)
+    expect(scratch.names("theirs") == ["mine"] && scratch.names("theirs/mine").isEmpty)
+    expect(scratch.names("teams/mine").isEmpty)
   }
 
   @Test func `a link counts as its target, and a missing directory is accepted`() throws {
     let path = try make(0o700)
     try scratch.directory.makeSymbolicLink("link", target: path)
-    #expect(failure(scratch.at("link")) == nil)
+    expect(failure(scratch.at("link")) == nil)
     try scratch.directory.makeSymbolicLink("other", target: try make(0o777))
-    #expect(failure(scratch.at("other"))?.kind == .refused)
-    #expect(failure(scratch.at("missing")) == nil)
+    expect(failure(scratch.at("other"))?.kind, is: .refused)
+    expect(failure(scratch.at("missing")) == nil)
   }
 
   @Test func `the directory is chosen by the variables in turn, then by the password file`() throws {
@@ -116,11 +117,11 @@ import Testing
     let chosen = { (names: [String], home: String?) in
       try Home.chosen(by: { names.contains($0) ? variables[$0] : nil }, else: home.map { Array($0.utf8) })
     }
-    #expect(try chosen(["PEER_HOME", "XDG_DATA_HOME", "HOME"], "/a") == Array("/p".utf8))
-    #expect(try chosen(["XDG_DATA_HOME", "HOME"], "/a") == Array("/x/peer".utf8))
-    #expect(try chosen(["HOME"], "/a") == Array("/h/.local/share/peer".utf8))
-    #expect(try chosen([], "/a") == Array("/a/.local/share/peer".utf8))
-    #expect(#expect(throws: TransferFailure.self) { try chosen([], nil) }?.kind == .usage)
+    expect(try chosen(["PEER_HOME", "XDG_DATA_HOME", "HOME"], "/a"), is: Array("/p".utf8))
+    expect(try chosen(["XDG_DATA_HOME", "HOME"], "/a"), is: Array("/x/peer".utf8))
+    expect(try chosen(["HOME"], "/a"), is: Array("/h/.local/share/peer".utf8))
+    expect(try chosen([], "/a"), is: Array("/a/.local/share/peer".utf8))
+    expect(#expect(throws: TransferFailure.self) { try chosen([], nil) }?.kind, is: .usage)
   }
 
   @Test(arguments: [["receive", "."], ["send", "/etc", "--to", "127.0.0.1:1"]])
@@ -131,10 +132,10 @@ import Testing
     let (code, output) = try run(
       try builtProgram("peer"), ["peer"] + words + ["--json"],
       environment: ["PEER_HOME=" + scratch.path("file/below")])
-    #expect(code == 4)
+    expect(code, is: 4)
     let text = String(decoding: output, as: UTF8.self)
-    #expect(text.contains("without which none resumes: Not a directory"))
-    #expect(text.contains("start again: export PEER_HOME=~/.peer-state\""))
+    expect(text.contains("without which none resumes: Not a directory"))
+    expect(text.contains("start again: export PEER_HOME=~/.peer-state\""))
   }
 
   @Test(arguments: [
@@ -149,7 +150,7 @@ import Testing
     _ = try make(0o777)
     let (code, _) = try run(
       try builtProgram("peer"), ["peer"] + words, environment: ["PEER_HOME=" + scratch.path("home-777")])
-    #expect(code == 4)
-    #expect(scratch.names("home-777").isEmpty)
+    expect(code, is: 4)
+    expect(scratch.names("home-777").isEmpty)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Testing
 
 @testable import peer
@@ -10,7 +11,7 @@ import Testing
     ("\u{E0041}", #""\udb40\udc41""#), ("e\u{301}\r\n", "\"e\u{301}\\r\\n\""),
   ])
   func `characters that disturb a terminal or a parser are escaped`(string: String, text: String) {
-    #expect(JSONValue.string(string).text == text)
+    expect(JSONValue.string(string).text, is: text)
   }
 
   @Test func `values are written without white space, members in their order`() {
@@ -18,16 +19,16 @@ import Testing
       .init("b", .array([.null, .bool(true), .bool(false)])), .init("a", .integer(.max)), .init("c", .number(14.25)),
       .init("n\"", .object([])), .init("d", .number(.nan)),
     ])
-    #expect(value.text == #"{"b":[null,true,false],"a":18446744073709551615,"c":14.25,"n\"":{},"d":null}"#)
+    expect(value.text, is: #"{"b":[null,true,false],"a":18446744073709551615,"c":14.25,"n\"":{},"d":null}"#)
   }
 
   @Test func `a name that is text has no Base64 form`() {
-    #expect(JSONValue.Member.name("path", Array("a\\b".utf8)) == [.init("path", .string("a\\b"))])
+    expect(JSONValue.Member.name("path", Array("a\\b".utf8)), is: [.init("path", .string("a\\b"))])
   }
 
   @Test func `a name that is not UTF-8 is escaped, and its bytes are added`() {
-    #expect(
-      JSONValue.Member.name("path", [0x61, 0xFF, 0x0A])
-        == [.init("path", .string("a\\xff\\n")), .init("pathBase64", .string("Yf8K"))])
+    expect(
+      JSONValue.Member.name("path", [0x61, 0xFF, 0x0A]),
+      is: [.init("path", .string("a\\xff\\n")), .init("pathBase64", .string("Yf8K"))])
   }
 }

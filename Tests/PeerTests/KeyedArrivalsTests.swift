@@ -1,3 +1,4 @@
+import Expectations
 import MigrationApps
 import MigrationEngine
 import MigrationSystem
@@ -42,20 +43,20 @@ import Testing
   @Test func `folders of a home go where this home has them`() throws {
     let roots = ["documents", "music", "other"].map { Root(kind: .directory, name: Array($0.utf8)) }
     let importer = try #require(try arrivals().importer(of: Part(.role("home", roots), name: "Musik")))
-    #expect(importer.existing == .merge)
+    expect(importer.existing, is: .merge)
     // No place of the sender's choosing.
-    #expect(try importer.unplaceable(roots).map(\.root) == [2])
-    #expect(try arrivals().importer(of: Part(.role("office", roots), name: "x")) == nil)
+    expect(try importer.unplaceable(roots).map(\.root), is: [2])
+    expect(try arrivals().importer(of: Part(.role("office", roots), name: "x")) == nil)
   }
 
   @Test func `an app goes where this device's description says, and to no key beyond it`() throws {
     let part = part("x", "config", "data")
     let importer = try #require(try arrivals().importer(of: part))
-    #expect(importer.existing == .setAside)
-    #expect(try importer.unplaceable(part.roots).map(\.root) == [1])
-    #expect(try arrivals().importer(of: self.part("unknown", "config")) == nil)
-    #expect(try arrivals().importer(of: self.part("../x", "config")) == nil)
-    #expect(try arrivals().missing(for: part) == .package("x11"))
+    expect(importer.existing, is: .setAside)
+    expect(try importer.unplaceable(part.roots).map(\.root), is: [1])
+    expect(try arrivals().importer(of: self.part("unknown", "config")) == nil)
+    expect(try arrivals().importer(of: self.part("../x", "config")) == nil)
+    expect(try arrivals().missing(for: part), is: .package("x11"))
   }
 
   @Test func `the old computer's programs are named, also where the part that tells them has failed`() throws {
@@ -63,18 +64,18 @@ import Testing
     let teller = Part(.folders([Root(kind: .directory, name: [97])]), name: "a", packages: ["no-such-package"])
     record.note(.plan([teller, part("x", "config")], availableBytes: nil), at: 0)
     record.note(.partEnded(PartEnd(0, "a", Fault(.exists, "it is there"))), at: 1)
-    #expect(try arrivals().nextSteps(after: record) == [])
+    expect(try arrivals().nextSteps(after: record), is: [])
     record.note(.partEnded(PartEnd(1, "x", Samples.result())), at: 2)
     let steps = try arrivals().nextSteps(after: record)
-    #expect(steps.contains { $0.hasPrefix("Installed on the old computer") && $0.hasSuffix(": no-such-package") })
+    expect(steps.contains { $0.hasPrefix("Installed on the old computer") && $0.hasSuffix(": no-such-package") })
   }
 
   @Test func `what an app's data is, and its name, do not depend on what the sender says`() throws {
     let arrival = try #require(try arrivals().arrival(of: part("x", "config")))
-    #expect(arrival.name == "The X" && arrival.classes == .secrets)
-    #expect(arrival.places == [.secrets: [Array(".config/x".utf8)]])
-    #expect(try arrivals().arrival(of: part("org.example.App", "container"))?.classes == .apps)
-    #expect(try arrivals().arrival(of: part("unknown", "config")) == nil)
+    expect(arrival.name == "The X" && arrival.classes == .secrets)
+    expect(arrival.places, is: [.secrets: [Array(".config/x".utf8)]])
+    expect(try arrivals().arrival(of: part("org.example.App", "container"))?.classes, is: .apps)
+    expect(try arrivals().arrival(of: part("unknown", "config")) == nil)
   }
 
   @Test func `secrets at an app's places are secrets, whatever its description says`() throws {
@@ -83,37 +84,37 @@ import Testing
       "[Application]\nId=y\nName=The Y\n[Data]\nsettings=config/y\nkeys=home/.ssh\n")
     let (arrivals, part) = (try arrivals(), part("y", "settings", "keys"))
     let arrival = try #require(arrivals.arrival(of: part))
-    #expect(arrival.roots == [[.apps, .secrets], .secrets])
-    #expect(arrival.places[.secrets] == [".config/y/gnupg", ".ssh"].map { Array($0.utf8) })
+    expect(arrival.roots, is: [[.apps, .secrets], .secrets])
+    expect(arrival.places[.secrets], is: [".config/y/gnupg", ".ssh"].map { Array($0.utf8) })
     let permit = try #require(arrivals.permit(for: part, taking: [.files, .apps]))
     func isTaken(_ path: String) throws -> Bool {
       permit.allows(try ArchivePath(Array(path.utf8)), isLink: false)
     }
-    #expect(try isTaken("settings/start") && !isTaken("settings/gnupg/key"))
-    #expect(try !isTaken("keys/id"))
-    #expect(
-      try arrivals.permit(for: part, taking: .files)?.allows(ArchivePath(Array("settings".utf8)), isLink: false)
-        == false)
+    expect(try isTaken("settings/start") && !isTaken("settings/gnupg/key"))
+    expect(try !isTaken("keys/id"))
+    expect(
+      try arrivals.permit(for: part, taking: .files)?.allows(ArchivePath(Array("settings".utf8)), isLink: false),
+      is: false)
   }
 
   @Test func `existing data of an app is not touched unless the user says so`() throws {
-    #expect(try refusal(part("x", "config")) == nil)
+    expect(try refusal(part("x", "config")) == nil)
     scratch.makeDirectory("home/.config/x")
-    #expect(try refusal(part("x", "config")) == "The X has data here already: '.config/x'")
-    #expect(try refusal(part("x", "config"), replacing: true) == nil)
+    expect(try refusal(part("x", "config")), is: "The X has data here already: '.config/x'")
+    expect(try refusal(part("x", "config"), replacing: true) == nil)
   }
 
   @Test func `only what an import has set aside is named, with its place`() throws {
     scratch.makeDirectory("home/.config/x.before-reinstall")
     let (arrivals, part) = (try arrivals(), part("x", "config"))
-    #expect(arrivals.setAside(by: part) == [])
+    expect(arrivals.setAside(by: part), is: [])
     let (place, name) = (
       try ArchivePath(Array(".config/x".utf8)), try ArchivePath(Array(".config/x.before-2026-11-25".utf8))
     )
     var told: [String] = []
     arrivals.asides.note([], of: "x") { told.append($0) }
     arrivals.asides.note([(place, name)], of: "x") { told.append($0) }
-    #expect(told == ["what was here before is kept: '.config/x' as '.config/x.before-2026-11-25'"])
-    #expect(arrivals.setAside(by: part) == [Asides.Aside(place: place.bytes, name: name.bytes)])
+    expect(told, is: ["what was here before is kept: '.config/x' as '.config/x.before-2026-11-25'"])
+    expect(arrivals.setAside(by: part), is: [Asides.Aside(place: place.bytes, name: name.bytes)])
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationHost
 import MigrationTransfer
 import Testing
@@ -10,7 +11,7 @@ import Testing
       ("a-b \\ 'c' `d` \"e\" ^ ~", "a\\-b \\e \\(aqc\\(aq \\(gad\\(ga \\(dqe\\(dq \\(ha \\(ti"), ("äöü", "äöü"),
     ])
   func `characters of the language are escaped`(text: String, escaped: String) {
-    #expect(Roff.escaped(text) == escaped)
+    expect(Roff.escaped(text), is: escaped)
   }
 
   @Test(
@@ -24,12 +25,12 @@ import Testing
       ("Nothing set-user-ID N [HOST]:PORT", "Nothing set\\-user\\-ID \\fIN\\fR [\\fIHOST\\fR]:PORT\n"),
     ])
   func `each sentence has its line; options, commands and placeholders are highlighted`(text: String, roff: String) {
-    #expect(Roff.prose(text, placeholders: ["HOST", "ID", "N"]) == roff)
+    expect(Roff.prose(text, placeholders: ["HOST", "ID", "N"]), is: roff)
   }
 
   @Test func `dots around a command line neither end a sentence nor begin a request`() {
-    #expect(Roff.commandLine(["[--from", "RANGE]..."]) == "[\\fB\\-\\-from\\fR\\ \\fIRANGE\\fR]...\\&")
-    #expect(Roff.commandLine(["..."]) == "\\&...\\&")
+    expect(Roff.commandLine(["[--from", "RANGE]..."]), is: "[\\fB\\-\\-from\\fR\\ \\fIRANGE\\fR]...\\&")
+    expect(Roff.commandLine(["..."]), is: "\\&...\\&")
   }
 
   @Test(arguments: ManualPage.allCases)
@@ -45,8 +46,8 @@ import Testing
       case .receive, .send: ["COMMANDS"]
       case .app: ["OPTIONS"]
       }
-    #expect(parts == all.filter { !missing.contains($0) })
-    #expect(page.text.hasPrefix(".TH \(page.name.uppercased()) 1 \(Version.date) \"peer \(Version.current)\" "))
+    expect(parts, is: all.filter { !missing.contains($0) })
+    expect(page.text.hasPrefix(".TH \(page.name.uppercased()) 1 \(Version.date) \"peer \(Version.current)\" "))
   }
 
   @Test(arguments: Verb.allCases)
@@ -60,16 +61,16 @@ import Testing
     for option in verb.options {
       let short = option.name == "--help" ? "\\fB\\-h\\fR, " : ""
       let label = ".TP\n" + short + Roff.bold(option.name) + (option.value == nil ? "\n" : " ")
-      #expect(options.contains(label), "\(option.name)")
+      expect(options.contains(label), "\(option.name)")
     }
     let status = part(of: page, ".SH EXIT STATUS")
     let title = Roff.bold("peer \(verb.rawValue)") + "\n"
     let own = isAlone ? status : status.split(separator: ".TP\n").first { $0.hasPrefix(title) }
     let codes = try #require(verb.description.exitCodes?.codes)
-    #expect(codes.count > 1)
+    expect(codes.count > 1)
     for code in codes {
       let number = isAlone ? ".TP\n\(Roff.bold(String(code.number)))\n" : "\(code.number) "
-      #expect(try #require(own).replacing("\n", with: " \n").contains(number.replacing("\n", with: " \n")), "\(code)")
+      expect(try #require(own).replacing("\n", with: " \n").contains(number.replacing("\n", with: " \n")), "\(code)")
     }
   }
 
@@ -83,15 +84,15 @@ import Testing
   @Test(arguments: Verb.allCases)
   func `unchanged lines fit a page of eighty columns`(verb: Verb) {
     for case .lines(let lines) in verb.description.blocks {
-      for line in lines.split(separator: "\n") { #expect(line.count <= 73, "\(line)") }
+      for line in lines.split(separator: "\n") { expect(line.count <= 73, "\(line)") }
     }
   }
 
   @Test func `the pages name every directory in PEER_HOME`() {
     let names = Surroundings.files(for: .peer).map(\.name)
-    for folder in AppHome.Folder.allCases { #expect(names.contains("PEER_HOME/\(folder.rawValue)")) }
-    #expect(names.contains("PEER_HOME/transfers"))
-    #expect(Surroundings.files(for: .app).map(\.name).contains("PEER_HOME/replaced"))
+    for folder in AppHome.Folder.allCases { expect(names.contains("PEER_HOME/\(folder.rawValue)")) }
+    expect(names.contains("PEER_HOME/transfers"))
+    expect(Surroundings.files(for: .app).map(\.name).contains("PEER_HOME/replaced"))
   }
 
   @Test(arguments: ManualPage.allCases)
@@ -101,10 +102,10 @@ import Testing
     ]
     for line in page.text.split(separator: "\n").dropFirst() {
       // Lines of examples may have any length.
-      #expect((line.utf8.count <= 80 || line.first == " ") && line.last != " ", "\(line)")
-      if line.first == "." { #expect(requests.contains(String(line.prefix { $0 != " " })), "\(line)") }
-      #expect(!line.replacing("\\-", with: "").contains("-"), "\(line)")
-      #expect(line.first != "'", "\(line)")
+      expect((line.utf8.count <= 80 || line.first == " ") && line.last != " ", "\(line)")
+      if line.first == "." { expect(requests.contains(String(line.prefix { $0 != " " })), "\(line)") }
+      expect(!line.replacing("\\-", with: "").contains("-"), "\(line)")
+      expect(line.first != "'", "\(line)")
     }
   }
 
@@ -113,6 +114,6 @@ import Testing
       as [(Verb?, ManualPage)])
   func `each command has its page`(verb: Verb?, page: ManualPage) throws {
     let words = ["help", "--man"] + (verb.map { $0.rawValue.split(separator: " ").map(String.init) } ?? [])
-    #expect(try Command(words.map { Array($0.utf8) }) == .manual(page))
+    expect(try Command(words.map { Array($0.utf8) }), is: .manual(page))
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import Glibc
 import MigrationEngine
@@ -29,14 +30,14 @@ import Testing
     ])
   func `names are derived from the folder's name`(folder: String, base: String, name: String) {
     let names = names(folder)
-    #expect(names.base == base)
-    #expect(names.identifier == "org.example.\(name)")
-    #expect(NewAppNames.isFit(names.identifier))
+    expect(names.base, is: base)
+    expect(names.identifier, is: "org.example.\(name)")
+    expect(NewAppNames.isFit(names.identifier))
   }
 
   @Test func `a folder whose name is not text gets a name that is`() {
     let names = NewAppNames(folder: [0x61, 0xFF], identifier: nil)
-    #expect((names.base, names.title) == ("MyApp", "MyApp"))
+    expect((names.base, names.title) == ("MyApp", "MyApp"))
   }
 
   @Test(arguments: ["Foundation", "Testing", "test", "class", "Swift", "AppMigration", "AppMigrationKit", "peer"])
@@ -47,21 +48,21 @@ import Testing
       "foundation", "testing", "test", "class", "swift", "appmigration", "appmigrationkit", "peer",
       "appmigrationkittests",
     ]
-    #expect(others.isDisjoint(with: modules.map { $0.lowercased() }))
-    #expect(Set(modules).count == 4)
+    expect(others.isDisjoint(with: modules.map { $0.lowercased() }))
+    expect(Set(modules).count, is: 4)
   }
 
   @Test func `all placeholders in the files are filled in`() throws {
     let files = NewAppFile.all(names("Counter", "com.example.c"), kit: "/opt/peer")
-    #expect(Set(files.map(\.path)).count == files.count)
+    expect(Set(files.map(\.path)).count, is: files.count)
     for file in files {
-      #expect(!file.text.contains("\\#") && !file.text.contains("names."), "\(file.path)")
-      #expect(file.text.hasSuffix("\n") && !file.text.hasSuffix("\n\n"), "\(file.path)")
-      #expect(file.isExecutable == file.text.hasPrefix("#!"), "\(file.path)")
+      expect(!file.text.contains("\\#") && !file.text.contains("names."), "\(file.path)")
+      expect(file.text.hasSuffix("\n") && !file.text.hasSuffix("\n\n"), "\(file.path)")
+      expect(file.isExecutable, is: file.text.hasPrefix("#!"), "\(file.path)")
     }
     let readme = try #require(files.first { $0.path == "README.md" }).text
-    #expect(readme.split(separator: "\n", omittingEmptySubsequences: false).count <= 21)
-    #expect(readme.contains("peer app migrate com.example.c --to build/Counter.app"))
+    expect(readme.split(separator: "\n", omittingEmptySubsequences: false).count <= 21)
+    expect(readme.contains("peer app migrate com.example.c --to build/Counter.app"))
   }
 
   @Test(
@@ -70,23 +71,23 @@ import Testing
       ("/ü", #""/ü""#),
     ])
   func `the path in Package swift is exact`(path: String, literal: String) throws {
-    #expect(NewAppFile.literal(path) == literal)
+    expect(NewAppFile.literal(path), is: literal)
     let manifest = NewAppFile.manifest(names("a"), kit: path).text
-    #expect(manifest.contains(".package(name: \"peer\", path: \(literal))"))
+    expect(manifest.contains(".package(name: \"peer\", path: \(literal))"))
   }
 
   @Test(arguments: [
     ("a&\u{301}b", "a&amp;\u{301}b"), ("<\u{338}", "&lt;\u{338}"), ("<&>", "&lt;&amp;&gt;"), ("ü", "ü"),
   ])
   func `text in XML is exact`(text: String, escaped: String) {
-    #expect(Array(NewAppFile.xml(text).unicodeScalars) == Array(escaped.unicodeScalars))
+    expect(Array(NewAppFile.xml(text).unicodeScalars), is: Array(escaped.unicodeScalars))
   }
 
   @Test(arguments: ["AAA", "APz", "Aq", "Zoo", "Test"])
   func `imports are sorted with any name of the app`(folder: String) throws {
     for file in NewAppFile.all(names(folder), kit: "/") where file.path.hasSuffix(".swift") {
       let imports = file.text.split(separator: "\n").filter { $0.hasPrefix("import ") }
-      #expect(imports == imports.sorted(), "\(file.path)")
+      expect(imports, is: imports.sorted(), "\(file.path)")
     }
   }
 
@@ -101,7 +102,7 @@ import Testing
     }
     let home = try AppHome(home: scratch.at("home"))
     let app = try home.install(Array(bundle.utf8)).app
-    #expect((app.identifier, app.bundle.displayName) == (names.identifier, folder))
+    expect((app.identifier, app.bundle.displayName) == (names.identifier, folder))
   }
 
   // The place of the package
@@ -124,10 +125,10 @@ import Testing
     let script = NewAppFile(path: "script", text: "#!\n", isExecutable: true)
     try write([file, script], to: name)
     let folder = name.hasPrefix("new") ? "new" : "empty"
-    #expect(scratch.names(folder).sorted() == ["a", "script"])
-    #expect(try String(contentsOfFile: scratch.path("\(folder)/a/b/file"), encoding: .utf8) == "text\n")
-    #expect(access(scratch.path("\(folder)/script"), X_OK) == 0)
-    #expect(scratch.names("").sorted() == (folder == "new" ? ["empty", "new"] : ["empty"]))
+    expect(scratch.names(folder).sorted(), is: ["a", "script"])
+    expect(try String(contentsOfFile: scratch.path("\(folder)/a/b/file"), encoding: .utf8), is: "text\n")
+    expect(access(scratch.path("\(folder)/script"), X_OK), is: 0)
+    expect(scratch.names("").sorted(), is: (folder == "new" ? ["empty", "new"] : ["empty"]))
   }
 
   @Test(arguments: ["full", "file", "link"]) func `existing files stay`(name: String) throws {
@@ -136,20 +137,20 @@ import Testing
     _ = try scratch.directory.openChildDirectory("full").createFile(".hidden")
     _ = try scratch.directory.createFile("file")
     try scratch.directory.makeSymbolicLink("link", target: "nowhere")
-    #expect(failure([file], name)?.kind == .refused)
-    #expect(scratch.names("full") == [".hidden"])
-    #expect(scratch.names("").sorted() == ["file", "full", "full-1", "link"])
+    expect(failure([file], name)?.kind, is: .refused)
+    expect(scratch.names("full"), is: [".hidden"])
+    expect(scratch.names("").sorted(), is: ["file", "full", "full-1", "link"])
   }
 
   @Test func `a folder without a parent folder cannot be created`() {
-    #expect(failure([file], "missing/new")?.kind == .usage)
+    expect(failure([file], "missing/new")?.kind, is: .usage)
   }
 
   @Test(arguments: ["new", "empty"]) func `a failure leaves nothing`(name: String) throws {
     try scratch.directory.makeDirectory("empty")
-    #expect(failure([file, file], name) != nil)
-    #expect(scratch.names("") == ["empty"])
-    #expect(scratch.names("empty").isEmpty)
+    expect(failure([file, file], name) != nil)
+    expect(scratch.names(""), is: ["empty"])
+    expect(scratch.names("empty").isEmpty)
   }
 
   // The sources of AppMigrationKit
@@ -170,13 +171,13 @@ import Testing
     }
     try makePackage("clone")
     try makePackage("prefix/share/peer/package")
-    #expect(try find(nil, program: "clone/.build/release/peer") == scratch.path("clone"))
-    #expect(try find(nil, program: "prefix/bin/peer") == scratch.path("prefix/share/peer/package"))
-    #expect(try find("clone/", program: "prefix/bin/peer") == scratch.path("clone"))
+    expect(try find(nil, program: "clone/.build/release/peer"), is: scratch.path("clone"))
+    expect(try find(nil, program: "prefix/bin/peer"), is: scratch.path("prefix/share/peer/package"))
+    expect(try find("clone/", program: "prefix/bin/peer"), is: scratch.path("clone"))
     // The program was moved, and a package is where the system keeps shared files.
     try scratch.directory.makeDirectory("elsewhere")
     let moved = try find(nil, program: "elsewhere/peer", shared: ["missing", "prefix/share"])
-    #expect(moved == scratch.path("prefix/share/peer/package"))
+    expect(moved, is: scratch.path("prefix/share/peer/package"))
   }
 
   @Test(
@@ -193,14 +194,14 @@ import Testing
   ) {
     let found = ShippedFolder(
       "page", source: "Sources/Page", of: Array(program.utf8), homes: [Array("/home/a".utf8), Array("/root".utf8)])
-    #expect(found?.path == path.map { Array($0.utf8) })
-    #expect((found?.distrust == nil) == isUsed)
+    expect(found?.path, is: path.map { Array($0.utf8) })
+    expect((found?.distrust == nil), is: isUsed)
   }
 
   @Test(arguments: [("peer", false), ("Peer", false), ("peers", true), ("", true)])
   func `a folder is refused if SwiftPM confuses it with that of the sources`(folder: String, isFit: Bool) {
     let fits = (try? KitSources.check("/src/peer", for: Array(folder.utf8))) != nil
-    #expect(fits == isFit)
+    expect(fits, is: isFit)
   }
 
   @Test func `if the sources are not found, a hint tells how to name them`() throws {
@@ -208,12 +209,12 @@ import Testing
     _ = try scratch.directory.createFile("Package.swift")
     for (named, kind) in [(nil, .usage), ("bin", .refused), ("missing", .usage)] as [(String?, TransferFailure.Kind)] {
       let failure = #expect(throws: TransferFailure.self) { try find(named, program: "bin/peer") }
-      #expect(failure?.kind == kind)
-      #expect(failure?.hint?.contains("PREFIX/share/peer/package") == true)
+      expect(failure?.kind, is: kind)
+      expect(failure?.hint?.contains("PREFIX/share/peer/package"), is: true)
     }
     let failure = #expect(throws: TransferFailure.self) {
       try find(nil, program: "bin/peer", shared: ["missing", "my data"])
     }
-    #expect(failure?.message.hasSuffix(", nor in '\(scratch.path("missing"))', '\(scratch.path("my data"))'") == true)
+    expect(failure?.message.hasSuffix(", nor in '\(scratch.path("missing"))', '\(scratch.path("my data"))'"), is: true)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
@@ -38,9 +39,10 @@ import Testing
     output.handle(.connecting(address: "a"))
     output.handle(.staged)
     output.handle(.importing)
-    #expect(output.finish(Samples.result()) == 0)
-    #expect(
-      paper.text.map { $0.prefix(20) } == [
+    expect(output.finish(Samples.result()), is: 0)
+    expect(
+      paper.text.map { $0.prefix(20) },
+      is: [
         #"{"event":"connecting"#, #"{"event":"staged"}"#, #"{"event":"importing""#, #"{"event":"done","ite"#,
       ])
   }
@@ -50,33 +52,33 @@ import Testing
     output.handle(.staged)
     _ = output.finish(Samples.result())
     output.handle(.staged)
-    #expect(paper.text.count == 1)
+    expect(paper.text.count, is: 1)
   }
 
   @Test func `unsent items become the exit code`() {
     output.handle(.notStored(Samples.unsent))
-    #expect(output.finish(Samples.result(unsent: 1)) == 8)
+    expect(output.finish(Samples.result(unsent: 1)), is: 8)
   }
 
   @Test func `a failure is the last output, even without other output`() {
-    #expect(output.fail(TransferFailure(.refused, "no")) == 4)
-    #expect(paper.text == [#"{"event":"error","code":4,"kind":"refused","message":"no","hint":null}"#])
+    expect(output.fail(TransferFailure(.refused, "no")), is: 4)
+    expect(paper.text, is: [#"{"event":"error","code":4,"kind":"refused","message":"no","hint":null}"#])
   }
 
   @Test func `an interruption names the way to go on, once data has moved, or the sender has a record`() {
     let interrupted = TransferFailure(.interrupted, "interrupted")
-    #expect(output.fail(interrupted) == 130)
-    #expect(paper.text.last?.hasSuffix(#""hint":null}"#) == true)
+    expect(output.fail(interrupted), is: 130)
+    expect(paper.text.last?.hasSuffix(#""hint":null}"#), is: true)
     let other = Output(JSONReport(), to: paper.target())
     other.handle(
       .progress(TransferProgress(phase: .sending, bytes: 0, totalBytes: 1, items: 0, totalItems: 1)))
     _ = other.fail(interrupted)
-    #expect(paper.text.last?.hasSuffix(#""hint":"Run the same command again to go on."}"#) == true)
+    expect(paper.text.last?.hasSuffix(#""hint":"Run the same command again to go on."}"#), is: true)
     for (role, hint) in [(Role.sender, #""Run the same command again to go on.""#), (.receiver, "null")] {
       let begun = Output(JSONReport(), to: paper.target(), as: role)
       begun.handle(.transfer(7))
       _ = begun.fail(interrupted)
-      #expect(paper.text.last?.contains(#""hint":\#(hint)"#) == true)
+      expect(paper.text.last?.contains(#""hint":\#(hint)"#), is: true)
     }
   }
 
@@ -99,15 +101,15 @@ import Testing
       output.list(in: try ItemListFile(scratch.at(name), in: [], .sender))
       output.handle(.renamed(path: Array("b".utf8), target: Array("c".utf8)))
       output.handle(.notStored(NotStored(path: Array("a".utf8), .vanished)))
-      #expect(output.finish(Samples.result(unsent: 1)) == 8)
-      #expect(String(decoding: scratch.read(name), as: UTF8.self) == list)
-      #expect(paper.text.suffix(2).first == #"{"event":"notice","message":"'\#(scratch.path(name))' lists 2 items"}"#)
+      expect(output.finish(Samples.result(unsent: 1)), is: 8)
+      expect(String(decoding: scratch.read(name), as: UTF8.self), is: list)
+      expect(paper.text.suffix(2).first, is: #"{"event":"notice","message":"'\#(scratch.path(name))' lists 2 items"}"#)
     }
     let many = Output(JSONReport(), to: paper.target())
     many.list(in: try ItemListFile(nil, in: scratch.at(""), .receiver))
     for number in 0...20 { many.handle(.notStored(NotStored(path: Array("\(number)".utf8), .vanished))) }
     _ = many.finish(Samples.result(unsent: 21))
-    #expect(scratch.read("last-receive.txt").count { $0 == UInt8(ascii: "\n") } == 21)
+    expect(scratch.read("last-receive.txt").count { $0 == UInt8(ascii: "\n") }, is: 21)
   }
 
   @Test func `held output is neither written nor lost`() {
@@ -115,10 +117,10 @@ import Testing
     output.hold {
       let before = paper.text.count
       output.handle(.staged)
-      #expect(paper.text.count == before)
+      expect(paper.text.count, is: before)
     }
     _ = output.finish(Samples.result())
-    #expect(paper.text.count == 3)
+    expect(paper.text.count, is: 3)
   }
 
   @Test func `events before a question are written before it`() throws {
@@ -132,7 +134,7 @@ import Testing
       isAsked.broadcast()
       return slow.hold { paper.text.count }
     }
-    #expect(try asking.value() == 3)
+    expect(try asking.value(), is: 3)
     _ = slow.finish(Samples.result())
   }
 
@@ -144,7 +146,7 @@ import Testing
     }
     for thread in threads { try thread.value() }
     _ = output.finish(Samples.result())
-    #expect(paper.text.count == 2001)
+    expect(paper.text.count, is: 2001)
   }
 
   @Test func `a stopped reader blocks no thread, and gets only the latest progress`() throws {
@@ -158,7 +160,7 @@ import Testing
     gate.withLock { $0 = true }
     gate.broadcast()
     _ = slow.finish(Samples.result())
-    #expect(paper.text.count <= 4)
-    #expect(paper.text.dropLast().last?.contains(#""bytes":100000,"#) == true)
+    expect(paper.text.count <= 4)
+    expect(paper.text.dropLast().last?.contains(#""bytes":100000,"#), is: true)
   }
 }

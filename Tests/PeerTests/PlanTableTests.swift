@@ -1,3 +1,4 @@
+import Expectations
 import MigrationApps
 import MigrationSystem
 import MigrationWire
@@ -32,8 +33,9 @@ import Testing
   }
 
   @Test func `at 200 columns, each entry has one line with its figures and notes`() {
-    #expect(
-      text(columns: 200) == [
+    expect(
+      text(columns: 200),
+      is: [
         "Apps:",
         "(1)  Signal                                                                     …  "
           + "makes this computer itself: link the app anew, or add it; in use by signal, process 7: close it first",
@@ -52,9 +54,9 @@ import Testing
   @Test(arguments: [40, 80, 200])
   func `no line is wider than the terminal, and no control character reaches it`(columns: Int) {
     let lines = text(columns: columns)
-    #expect(lines.allSatisfy { $0.count < columns })
-    #expect(lines.allSatisfy { !$0.unicodeScalars.contains { $0.value < 32 } })
-    #expect(lines.contains { $0.contains("Documents") && $0.hasSuffix("3.0 kB") })
+    expect(lines.allSatisfy { $0.count < columns })
+    expect(lines.allSatisfy { !$0.unicodeScalars.contains { $0.value < 32 } })
+    expect(lines.contains { $0.contains("Documents") && $0.hasSuffix("3.0 kB") })
   }
 
   @Test func `letters that are two columns wide are counted so`() {
@@ -63,26 +65,26 @@ import Testing
       rows.append(.item(mark: "1", name: name, items: 1, bytes: 2, note: nil))
     }
     let lines = rows.text(columns: 40).split(separator: "\n").map { SizedRows.columns(of: String($0)) }
-    #expect(lines.count == 2 && lines[0] == lines[1] && lines[0] < 40)
-    #expect(SizedRows.cut("日本語", to: 5) == "日本…" && SizedRows.cut("日本語", to: 4) == "日…")
+    expect(lines.count == 2 && lines[0] == lines[1] && lines[0] < 40)
+    expect(SizedRows.cut("日本語", to: 5) == "日本…" && SizedRows.cut("日本語", to: 4) == "日…")
   }
 
   @Test func `500 entries have a number each`() throws {
     for number in 0..<500 { scratch.write("file \(number)", "x") }
     let inventory = try Inventory(of: SharedDirectory(try Directory.open(scratch.path)), apps: [])
     let table = PlanTable(inventory: inventory, choice: PlanChoice(inventory)).text(columns: 40).split(separator: "\n")
-    #expect(table.contains { $0.hasPrefix(" 502   'file 99'") && $0.hasSuffix("…") })
-    #expect(table.suffix(2).joined(separator: " ") == "To move: 502 entries, at least 0 items, 0 B")
+    expect(table.contains { $0.hasPrefix(" 502   'file 99'") && $0.hasSuffix("…") })
+    expect(table.suffix(2).joined(separator: " "), is: "To move: 502 entries, at least 0 items, 0 B")
   }
 
   @Test func `programs get the exact names, and what is chosen`() {
     let text = PlanTable(inventory: inventory, choice: PlanChoice(inventory)).json.json.text
-    #expect(text.contains(#"{"number":1,"chosen":false,"kind":"flatpak","name":"Signal","identifier":"org.signal"#))
-    #expect(
+    expect(text.contains(#"{"number":1,"chosen":false,"kind":"flatpak","name":"Signal","identifier":"org.signal"#))
+    expect(
       text.contains(
         #"{"number":2,"chosen":true,"kind":"folder","name":"Documents","key":"documents","mayRun":false,"#
           + #""secret":false,"items":2,"bytes":3000}"#))
-    #expect(text.hasSuffix(#""leftOut":[{"path":".cache","reason":"a cache, which programs make again"}]}"#))
+    expect(text.hasSuffix(#""leftOut":[{"path":".cache","reason":"a cache, which programs make again"}]}"#))
   }
 
   @Test(arguments: [(0, "3.0 kB"), (1 << 40, "0 B")] as [(Int64, String)])
@@ -97,12 +99,13 @@ import Testing
     try inventory.measure(until: StopSignal())
     let table = PlanTable(inventory: inventory, choice: PlanChoice(inventory))
     let lines = table.text(columns: 200).split(separator: "\n").map(String.init)
-    #expect(lines.contains { $0.contains("Documents") && $0.hasSuffix("will send at most \(crossing)") })
+    expect(lines.contains { $0.contains("Documents") && $0.hasSuffix("will send at most \(crossing)") })
     let sum = move == 0 ? "3.0 kB" : "5 B"
-    #expect(
-      lines.last == "To a computer that has the last move: will send at most \(sum) of 3.0 kB; "
+    expect(
+      lines.last,
+      is: "To a computer that has the last move: will send at most \(sum) of 3.0 kB; "
         + "of that 5 B are apps, whose data crosses as a whole")
-    #expect(table.json.json.text.contains(#""bytes":5,"crossingBytes":5}"#))
+    expect(table.json.json.text.contains(#""bytes":5,"crossingBytes":5}"#))
   }
 }
 
@@ -119,8 +122,9 @@ import Testing
     next: ["To move the missing parts, run the same command again: peer send --everything"])
 
   @Test func `each part has its result, its reason and what to do`() {
-    #expect(
-      table.text(columns: 60) == """
+    expect(
+      table.text(columns: 60),
+      is: """
         failed: Notes
           the app is running.
           Close it, and run the same commands again.
@@ -138,7 +142,7 @@ import Testing
                  .cache: a cache, which programs make again
 
         """)
-    #expect(!table.isComplete)
+    expect(!table.isComplete)
   }
 
   @Test func `the first 24 lines of 200 findings say what a person has to do`() {
@@ -152,24 +156,24 @@ import Testing
     }
     let table = MigrationTable(rows: declined + failed, next: ["Run it again: peer send --everything"])
     let lines = table.text(columns: 80).split(separator: "\n").prefix(21).map(String.init)
-    #expect(lines[0] == "not taken: App 0, App 1, App 2 and 97 more" && lines.contains("  Accept it."))
-    #expect(lines.contains("failed: Other 6, Other 7") && lines.contains("  and 46 more causes, named below"))
-    #expect(lines.contains("  other 6 is running; the others alike, below."))
-    #expect(lines.contains("Run it again:") && lines.contains("  peer send --everything"))
-    #expect(table.text(columns: 80).contains("other 99 is running"))
+    expect(lines[0] == "not taken: App 0, App 1, App 2 and 97 more" && lines.contains("  Accept it."))
+    expect(lines.contains("failed: Other 6, Other 7") && lines.contains("  and 46 more causes, named below"))
+    expect(lines.contains("  other 6 is running; the others alike, below."))
+    expect(lines.contains("Run it again:") && lines.contains("  peer send --everything"))
+    expect(table.text(columns: 80).contains("other 99 is running"))
   }
 
   @Test(arguments: [40, 80, 200])
   func `the table fits the terminal`(columns: Int) {
-    #expect(table.text(columns: columns).split(separator: "\n").allSatisfy { $0.count < columns })
+    expect(table.text(columns: columns).split(separator: "\n").allSatisfy { $0.count < columns })
   }
 
   @Test func `a program gets the same`() {
     let text = table.json.json.text
-    #expect(
+    expect(
       text.hasPrefix(
         #"{"parts":[{"name":"Firefox","state":"done","items":1204,"bytes":225000000,"sentBytes":2000,"seconds":3.2,"missing":0,"renamed":[]},"#
       ))
-    #expect(text.contains(#""renamed":[{"path":"documents/a.txt","target":"Dokumente/a (2).txt"}]}]"#))
+    expect(text.contains(#""renamed":[{"path":"documents/a.txt","target":"Dokumente/a (2).txt"}]}]"#))
   }
 }

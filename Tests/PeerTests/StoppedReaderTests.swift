@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import MigrationEngine
 import MigrationSystem
@@ -88,7 +89,7 @@ final class HeldPipe: Sendable {
     tell(30, to: output)
     output.handle(.notStored(Samples.unsent))
     let ending = try RunningThread("end") { output.finish(Samples.result(unsent: 1)) }
-    #expect(try ending.value() == 8)
+    expect(try ending.value(), is: 8)
     withExtendedLifetime(pipe) {}
   }
 
@@ -99,24 +100,24 @@ final class HeldPipe: Sendable {
       StandardStream.write("text".utf8.span, to: pipe.writing, until: stop.raw)
     }
     stop.signal()
-    #expect(try writing.value() == false)
+    expect(try writing.value(), is: false)
   }
 
   @Test func `a reader that takes nothing has a quarter of a second after the user's stop`() {
     let move = BootInstant.now()
     var state = OutputState()
     state.stream = .output
-    #expect(!state.isInHurriedWrite)
-    #expect(state.endOfStandstill(since: move) == move.advanced(by: .seconds(1)))
+    expect(!state.isInHurriedWrite)
+    expect(state.endOfStandstill(since: move), is: move.advanced(by: .seconds(1)))
     let stop = move.advanced(by: .seconds(5))
     state.hurry(now: stop)
     state.hurry(now: stop.advanced(by: .seconds(5)))
-    #expect(state.isInHurriedWrite)
-    #expect(state.endOfStandstill(since: move) == stop.advanced(by: .milliseconds(250)))
+    expect(state.isInHurriedWrite)
+    expect(state.endOfStandstill(since: move), is: stop.advanced(by: .milliseconds(250)))
     let later = stop.advanced(by: .milliseconds(200))
-    #expect(state.endOfStandstill(since: later) == later.advanced(by: .milliseconds(250)))
+    expect(state.endOfStandstill(since: later), is: later.advanced(by: .milliseconds(250)))
     state.stream = nil
-    #expect(!state.isInHurriedWrite)
+    expect(!state.isInHurriedWrite)
   }
 
   @Test func `a failure is written to standard error even if the reader of standard output has stopped`() throws {
@@ -124,8 +125,8 @@ final class HeldPipe: Sendable {
     let output = Output(JSONReport(), to: .descriptors(output: pipe.writing, error: errors.writing))
     tell(30, to: output)
     let ending = try RunningThread("end") { output.fail(TransferFailure(.refused, "no")) }
-    #expect(try ending.value() == 4)
-    #expect(errors.line() == "peer: error: no")
+    expect(try ending.value(), is: 4)
+    expect(errors.line(), is: "peer: error: no")
   }
 
   @Test func `the result is written to standard output even if the reader of standard error has stopped`() throws {
@@ -134,8 +135,8 @@ final class HeldPipe: Sendable {
       HumanReport(.receiver, on: .log), to: .descriptors(output: pipe.writing, error: errors.writing))
     tell(30, to: output)
     let ending = try RunningThread("end") { output.finish(Samples.result()) }
-    #expect(try ending.value() == 0)
-    #expect(pipe.line()?.hasPrefix("Received 1,204 items") == true)
+    expect(try ending.value(), is: 0)
+    expect(pipe.line()?.hasPrefix("Received 1,204 items"), is: true)
   }
 
   @Test func `a reader that continues in time gets everything, with the last output at the end`() throws {
@@ -143,8 +144,8 @@ final class HeldPipe: Sendable {
     tell(500, to: output)
     let ending = try RunningThread("end") { output.finish(Samples.result()) }
     let lines = pipe.lines(to: #"{"event":"done""#)
-    #expect(lines.count == 501)
-    #expect(try ending.value() == 0)
+    expect(lines.count, is: 501)
+    expect(try ending.value(), is: 0)
   }
 
   @Test func `a reader that stops and continues gets the number of missed messages, and all important ones`() throws {
@@ -154,26 +155,26 @@ final class HeldPipe: Sendable {
     tell(3000, to: output)
     let ending = try RunningThread("end") { output.fail(TransferFailure(.noSpace, "full")) }
     let lines = pipe.lines(to: #"{"event":"error""#)
-    #expect(try ending.value() == 6)
+    expect(try ending.value(), is: 6)
     let missed = lines.compactMap { line -> Int? in
       guard line.hasPrefix(#"{"event":"missed","messages":"#) else { return nil }
       return Int(line.filter(\.isNumber))
     }
     let said = lines.count { $0.hasPrefix(#"{"event":"extensionOutput""#) }
-    #expect(said + missed.reduce(0, +) == 6000)
-    #expect(said * 4000 <= EventBacklog.capacity + 64 << 10)
-    #expect(lines.contains { $0.hasPrefix(#"{"event":"paired""#) })
+    expect(said + missed.reduce(0, +), is: 6000)
+    expect(said * 4000 <= EventBacklog.capacity + 64 << 10)
+    expect(lines.contains { $0.hasPrefix(#"{"event":"paired""#) })
   }
 
   @Test func `a question is asked even if the reader has stopped`() throws {
     let (output, pipe) = (output, pipe)
     tell(30, to: output)
     let question = try RunningThread("question") { output.hold { 7 } }
-    #expect(try question.value() == 7)
+    expect(try question.value(), is: 7)
     // Another test may soon use the pipe's number, and nothing must be written to it then.
     let ending = try RunningThread("end") { output.finish(Samples.result()) }
-    #expect(pipe.lines(to: #"{"event":"done""#).count == 31)
-    #expect(try ending.value() == 0)
+    expect(pipe.lines(to: #"{"event":"done""#).count, is: 31)
+    expect(try ending.value(), is: 0)
   }
 }
 
@@ -210,15 +211,15 @@ final class HeldPipe: Sendable {
       program,
       ["peer", "send", scratch.path("file"), "--to", "127.0.0.1:\(port)", "--code-file", scratch.path("code")],
       environment: ["PEER_HOME=" + scratch.path("sender")])
-    #expect(try sender.exitCode() == 0)
-    #expect(try receiver.exitCode() == 0)
-    #expect(scratch.read("destination/file") == Array("hello".utf8))
+    expect(try sender.exitCode(), is: 0)
+    expect(try receiver.exitCode(), is: 0)
+    expect(scratch.read("destination/file"), is: Array("hello".utf8))
   }
 
   @Test func `one signal ends a receiver without a reader`() throws {
     _ = try member("code", of: "code") as String
     try out.fill()
     kill(receiver.id, SIGTERM)
-    #expect(try receiver.exitCode() == 143)
+    expect(try receiver.exitCode(), is: 143)
   }
 }

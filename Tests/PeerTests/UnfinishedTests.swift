@@ -1,3 +1,4 @@
+import Expectations
 import MigrationTLS
 import MigrationWire
 import Testing
@@ -31,9 +32,10 @@ import Testing
     listing.damaged = [TransferStore.Damaged(identifier: String(repeating: "f", count: 32), reason: "it is too short")]
     listing.leftovers = [Self.leftover]
     let text = listing.table(now: 1_000 + 7_200)
-    #expect(text.standardError.isEmpty)
-    #expect(
-      text.standardOutput == """
+    expect(text.standardError.isEmpty)
+    expect(
+      text.standardOutput,
+      is: """
         ID        WHAT                                    DEVICE            ARRIVED     LAST CONNECTED
         01234567  sending /home/ann/Documents and 1 more  old\\u{1b} laptop  1.2/3.0 GB  2 hours ago
         01234567  receiving into /srv/in                  old\\u{1b} laptop  1.2/3.0 GB  in use
@@ -44,21 +46,21 @@ import Testing
   }
 
   @Test func `a transfer of which everything is here says that it is not in place yet, and what comes next`() throws {
-    #expect(try listed(destination).notice().contains("(1.2/3.0 GB): it resumes when"))
+    expect(try listed(destination).notice().contains("(1.2/3.0 GB): it resumes when"))
     let whole = try listed(destination, held: 3_000_000_000)
-    #expect(
+    expect(
       whole.notice().contains(
         "sends, which is not in its place yet: that follows when that device runs its 'peer send'"))
-    #expect(
+    expect(
       TransferStore.Listing(transfers: [whole]).table(now: 1_000).standardOutput
         .contains("all, not in place"))
   }
 
   @Test func `a transfer that a later one may have overtaken says that its device may never continue it`() throws {
     let one = try listed(destination)
-    #expect(
+    expect(
       one.notice(complete: 1_001).contains("installed anew") && one.notice(complete: 1_001).contains("'peer forget"))
-    #expect(one.notice(complete: 1_000) == one.notice())
+    expect(one.notice(complete: 1_000), is: one.notice())
   }
 
   private static let leftover = TransferStore.Leftover(
@@ -66,15 +68,15 @@ import Testing
 
   @Test func `without transfers, a person gets a sentence and a program nothing`() {
     let text = TransferStore.Listing().table(now: 0)
-    #expect(text == Rendering(standardError: "There are no unfinished transfers.\n"))
-    #expect(TransferStore.Listing().lines == Rendering())
+    expect(text, is: Rendering(standardError: "There are no unfinished transfers.\n"))
+    expect(TransferStore.Listing().lines, is: Rendering())
   }
 
   @Test func `a migration of one part names its home`() throws {
     var listing = TransferStore.Listing()
     let sources = [Migration.name(of: Array("/home/ann".utf8)), Array("/home/ann/Documents".utf8)]
     listing.transfers = [try listed(.sources(sources))]
-    #expect(
+    expect(
       listing.lines.standardOutput.contains(#""home":"/home/ann","sources":[{"path":"/home/ann/Documents"}]"#))
   }
 
@@ -91,8 +93,9 @@ import Testing
       #""label":"old\u001b laptop","address":"192.0.2.7:1","items":9,"bytes":3000000000,"heldBytes":1200000000,"#
       + #""started":"1970-01-01T00:00:00Z","lastConnected":"1970-01-01T00:16:40Z","inUse":"#
     let identifier = "01234567" + String(repeating: "0", count: 24)
-    #expect(
-      lines == [
+    expect(
+      lines,
+      is: [
         #"{"event":"transfer","id":"\#(identifier)","role":"sender","sources":[{"path":"/\\xff","pathBase64":"L/8="}],"#
           + rest + "false}",
         #"{"event":"transfer","id":"\#(identifier)","role":"receiver","destination":"/srv/in","# + rest + "true}",
@@ -107,7 +110,7 @@ import Testing
       (-5, "just now"),
     ] as [(Int64, String)]) func `an elapsed time is shown in words`(seconds: Int64, text: String)
   {
-    #expect(Figures.ago(seconds) == text)
+    expect(Figures.ago(seconds), is: text)
   }
 }
 
@@ -118,10 +121,10 @@ import Testing
     ] as [(String, Double)]) func `a time is in seconds, or has a unit`(text: String, seconds: Double) throws
   {
     let command = try Command(["receive", "--give-up-after", text].map { Array($0.utf8) })
-    #expect(command == .receive(ReceiveOptions(transfer: Receiver.Options(giveUpAfter: seconds))))
+    expect(command, is: .receive(ReceiveOptions(transfer: Receiver.Options(giveUpAfter: seconds))))
   }
 
   @Test func `the default is ten minutes`() throws {
-    #expect(try Command([Array("receive".utf8)]) == .receive(ReceiveOptions()))
+    expect(try Command([Array("receive".utf8)]), is: .receive(ReceiveOptions()))
   }
 }

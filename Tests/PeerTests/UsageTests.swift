@@ -1,3 +1,4 @@
+import Expectations
 import MigrationEngine
 import MigrationTransfer
 import Testing
@@ -290,12 +291,12 @@ import Testing
   @Test(arguments: mistakes)
   func `a usage error has a message and a hint`(mistake: Mistake) {
     let failure = #expect(throws: TransferFailure.self) { try Command(mistake.words.map { Array($0.utf8) }) }
-    #expect(failure?.kind == .usage)
-    #expect(failure?.message == mistake.message)
+    expect(failure?.kind, is: .usage)
+    expect(failure?.message, is: mistake.message)
     let hint = failure?.hint ?? "no hint"
-    #expect(hint.contains(mistake.hint), "\(hint)")
+    expect(hint.contains(mistake.hint), "\(hint)")
     // A command to copy comes last, and has no full stop.
-    #expect(hint.first?.isLowercase == false && [".", "?", ")"].contains(hint.last), "\(hint)")
+    expect(hint.first?.isLowercase == false && [".", "?", ")"].contains(hint.last), "\(hint)")
   }
 
   @Test(arguments: ["h:99999", "h:+1", "a b", "fe80::1:x", "[::1"])
@@ -303,14 +304,14 @@ import Testing
     let failure = #expect(throws: TransferFailure.self) {
       try Command(["send", "a", "--to", text].map { Array($0.utf8) })
     }
-    #expect(failure?.kind == .usage)
-    #expect(failure?.message.hasPrefix("--to: ") == true)
+    expect(failure?.kind, is: .usage)
+    expect(failure?.message.hasPrefix("--to: "), is: true)
   }
 
   @Test func `a value that is not text is escaped`() {
     let words = ["receive", "--label"].map { Array($0.utf8) } + [[0x61, 0xFF]]
     let failure = #expect(throws: TransferFailure.self) { try Command(words) }
-    #expect(failure?.message == "the value of --label is not UTF-8: $'a\\xff'")
+    expect(failure?.message, is: "the value of --label is not UTF-8: $'a\\xff'")
   }
 
   @Test(
@@ -320,6 +321,6 @@ import Testing
     ] as [(String, String?)])
   func `the nearest option is suggested, if one is near`(typed: String, expected: String?) {
     let names = Set(Verb.allCases.flatMap(\.options).map(\.name)).sorted()
-    #expect(Suggestion.closest(to: typed, among: names) == expected)
+    expect(Suggestion.closest(to: typed, among: names), is: expected)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import MigrationEngine
 import MigrationWire
 import Testing
@@ -35,19 +36,19 @@ import Testing
   @Test func `events of both priorities come in their order`() {
     var queue = EventBacklog()
     for event in [line("a"), .notice("b"), line("c"), line("d"), .notice("e"), progress(1)] { queue.add(event) }
-    #expect(all(&queue) == ["a", "b", "c", "d", "e", "progress 1"])
+    expect(all(&queue), is: ["a", "b", "c", "d", "e", "progress 1"])
     queue.add(line("f"))
-    #expect(all(&queue) == ["f"])
+    expect(all(&queue), is: ["f"])
   }
 
   @Test func `events that do not fit are counted, and the number is reported when there is room`() {
     var queue = EventBacklog(capacity: 4 * (Self.spare + 1))
     for text in ["a", "b", "c", "d", "e", "f"] { queue.add(line(text)) }
-    #expect(next(&queue) == "a")
-    #expect(next(&queue) == "b")
-    #expect(next(&queue) == "missed 2")
+    expect(next(&queue), is: "a")
+    expect(next(&queue), is: "b")
+    expect(next(&queue), is: "missed 2")
     queue.add(line("g"))
-    #expect(all(&queue) == ["c", "d", "g"])
+    expect(all(&queue), is: ["c", "d", "g"])
   }
 
   @Test func `important events replace events of unlimited number`() {
@@ -55,14 +56,14 @@ import Testing
     for text in ["a", "b", "c"] { queue.add(line(text)) }
     queue.add(.notice("1"))
     queue.add(.notice("2"))
-    #expect(next(&queue) == "a")
-    #expect(all(&queue) == ["1", "missed 2", "2"])
+    expect(next(&queue), is: "a")
+    expect(all(&queue), is: ["1", "missed 2", "2"])
   }
 
   @Test func `the newest important events are kept`() {
     var queue = EventBacklog(capacity: 2 * (Self.spare + 1))
     for text in ["1", "2", "3"] { queue.add(.notice(text)) }
-    #expect(all(&queue) == ["2", "missed 1", "3"])
+    expect(all(&queue), is: ["2", "missed 1", "3"])
   }
 
   @Test func `only the latest progress is kept, and older progress does not count as missed`() {
@@ -70,22 +71,22 @@ import Testing
     for bytes in 1...9 as ClosedRange<UInt64> { queue.add(progress(bytes)) }
     queue.add(line("a"))
     queue.add(progress(10))
-    #expect(all(&queue) == ["progress 9", "a"])
+    expect(all(&queue), is: ["progress 9", "a"])
   }
 
   @Test func `events omitted at the end are counted too`() {
     var queue = EventBacklog()
     for event in [line("a"), .notice("b"), line("c"), progress(1)] { queue.add(event) }
     queue.shed()
-    #expect(all(&queue) == ["missed 2", "b"])
+    expect(all(&queue), is: ["missed 2", "b"])
   }
 
   @Test func `all items that a session may name as unsent fit`() {
     var queue = EventBacklog()
     let path = [UInt8](repeating: 0x61, count: Limits.notStoredBytes / Limits.notStored)
     for _ in 0..<Limits.notStored { queue.add(.notStored(NotStored(path: path, .vanished))) }
-    for _ in 0..<Limits.notStored { #expect(next(&queue) == "other") }
-    #expect(queue.take() == nil)
+    for _ in 0..<Limits.notStored { expect(next(&queue), is: "other") }
+    expect(queue.take() == nil)
   }
 
   @Test func `the size of an offer includes its names`() {
@@ -95,6 +96,6 @@ import Testing
       .offer(
         Offer(contents: .folders(roots), items: 1, bytes: 1, allocated: 1, flags: []),
         availableBytes: nil))
-    #expect(all(&queue) == ["missed 1"])
+    expect(all(&queue), is: ["missed 1"])
   }
 }

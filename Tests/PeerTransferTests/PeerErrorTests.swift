@@ -1,3 +1,4 @@
+import Expectations
 import MigrationEngine
 import MigrationSystem
 import PeerTransfer
@@ -31,8 +32,8 @@ import Testing
     ] as [([String], String)])
   func `a source that cannot be sent is named`(paths: [String], clause: String) async throws {
     let failure = await failure(PeerSender(paths.map { PeerPath($0) }, to: .host("127.0.0.1", port: 9)))
-    #expect(failure?.kind == .usage)
-    #expect(failure?.message.contains(clause) == true, "\(failure?.message ?? "none")")
+    expect(failure?.kind, is: .usage)
+    expect(failure?.message.contains(clause), is: true, "\(failure?.message ?? "none")")
   }
 
   @Test func `options that make no sense are refused`() async throws {
@@ -43,22 +44,22 @@ import Testing
     slow.bytesPerSecond = 0
     for options in [streams, slow] {
       let sender = PeerSender([PeerPath(scratch.path("file"))], to: .host("127.0.0.1", port: 9), options: options)
-      #expect(await failure(sender)?.kind == .usage)
+      expect(await failure(sender)?.kind, is: .usage)
     }
-    #expect(await failure { $0.from = ["new-laptop"] }?.kind == .usage)
-    #expect(
+    expect(await failure { $0.from = ["new-laptop"] }?.kind, is: .usage)
+    expect(
       await failure {
         $0.staysOpen = true
         $0.code = .random()
-      }?.kind == .usage)
+      }?.kind, is: .usage)
   }
 
   @Test(arguments: ["", " ", "127.0.0.1\0x", "127.0.0.1:80", "a/b"])
   func `an invalid host is refused before any work`(host: String) async throws {
     scratch.write("file", [1])
     let sender = await failure(PeerSender([PeerPath(scratch.path("file"))], to: .host(host)))
-    #expect(sender?.kind == .usage && sender?.message.hasSuffix("is not the name or address of a device") == true)
-    #expect(await failure { $0.host = host }?.kind == .usage)
+    expect(sender?.kind == .usage && sender?.message.hasSuffix("is not the name or address of a device") == true)
+    expect(await failure { $0.host = host }?.kind, is: .usage)
   }
 
   @Test func `a device that no search has found cannot be a target`() async throws {
@@ -68,38 +69,38 @@ import Testing
     let paired = await sender.log.first { if case .paired(let device) = $0 { device } else { nil } }
     _ = try await sender.task.value.get()
     let other = await failure(PeerSender([PeerPath(scratch.path("file"))], to: .device(try #require(paired))))
-    #expect(other?.message == "the port of new (127.0.0.1) is unknown")
+    expect(other?.message, is: "the port of new (127.0.0.1) is unknown")
   }
 
   @Test func `a destination that cannot be created or is in use fails at once`() async throws {
     let receiver = PeerReceiver(into: "/proc/nothing")
     let failure = await outcome { () async throws(PeerError) in try await receiver.receive() }.failure
-    #expect(failure?.kind == .refused)
+    expect(failure?.kind, is: .refused)
     func remembering(_ options: inout PeerReceiver.Options) { options.memory = PeerPath(scratch.path("memory")) }
     let first = WaitingReceiver(into: scratch.path("in"), remembering)
     _ = try await first.code()
-    #expect(await WaitingReceiver(into: scratch.path("in"), remembering).task.value.failure?.kind == .refused)
+    expect(await WaitingReceiver(into: scratch.path("in"), remembering).task.value.failure?.kind, is: .refused)
     first.task.cancel()
     _ = await first.task.value
   }
 
   @Test(arguments: ["", "/proc/nothing", "a\0b"])
   func `a memory that cannot be created fails at once`(path: String) async {
-    #expect(await failure { $0.memory = PeerPath(path) }?.kind == .refused)
+    expect(await failure { $0.memory = PeerPath(path) }?.kind, is: .refused)
   }
 
   @Test func `a memory that other users may change is refused`() async throws {
     try scratch.directory.makeDirectory("memory", mode: 0o777)
     try scratch.directory.setMode("memory", 0o777)
     let failure = await failure { $0.memory = PeerPath(scratch.path("memory")) }
-    #expect(failure?.kind == .refused)
-    #expect(failure?.hint?.contains("chmod 700") == true)
+    expect(failure?.kind, is: .refused)
+    expect(failure?.hint?.contains("chmod 700"), is: true)
   }
 
   @Test func `a transfer runs once`() async throws {
     let sender = PeerSender([])
-    #expect(await failure(sender)?.message == "no path to send")
-    #expect(await failure(sender)?.message == "this transfer has already run")
+    expect(await failure(sender)?.message, is: "no path to send")
+    expect(await failure(sender)?.message, is: "this transfer has already run")
   }
 
   @Test func `both ends report a wrong code and a missing code`() async throws {
@@ -109,18 +110,18 @@ import Testing
     var wrong = PeerCode.random()
     while wrong == right { wrong = .random() }
     let sender = RunningSender(scratch.path("file"), to: target, code: wrong)
-    #expect(await sender.task.value.failure?.kind == .pairing)
+    expect(await sender.task.value.failure?.kind, is: .pairing)
     let from = await receiver.log.first { if case .wrongCode(1, 3, let from) = $0 { from } else { nil } }
-    #expect(from == "127.0.0.1")
-    #expect(await RunningSender(scratch.path("file"), to: target, code: nil).task.value.failure?.kind == .pairing)
+    expect(from, is: "127.0.0.1")
+    expect(await RunningSender(scratch.path("file"), to: target, code: nil).task.value.failure?.kind, is: .pairing)
     receiver.task.cancel()
     _ = await receiver.task.value
   }
 
   @Test func `a path keeps its text, and shows it safely`() {
     let path: PeerPath = "a\u{1B}b"
-    #expect(path.text == "a\u{1B}b" && "\(path)" == #"a\u{1b}b"#)
-    #expect(PeerPath(bytes: [0xFF]).text == nil)
+    expect(path.text == "a\u{1B}b" && "\(path)" == #"a\u{1b}b"#)
+    expect(PeerPath(bytes: [0xFF]).text == nil)
   }
 
   @Test(arguments: [("12", "eight digits"), ("12345678", "one digit is wrong"), ("4829-136x", "eight digits")])
@@ -129,7 +130,7 @@ import Testing
       _ = try PeerCode(text)
       Issue.record("it was taken")
     } catch {
-      #expect(error.kind == .pairing && error.message.contains(clause))
+      expect(error.kind == .pairing && error.message.contains(clause))
     }
   }
 
@@ -139,8 +140,8 @@ import Testing
   }
 
   @Test func `the library reads an address as the command does`() throws {
-    #expect(try PeerSender.Target("192.0.2.7") == .host("192.0.2.7", port: 47470))
-    #expect(try PeerSender.Target("[::1]:5000") == .host("::1", port: 5000))
+    expect(try PeerSender.Target("192.0.2.7"), is: .host("192.0.2.7", port: 47470))
+    expect(try PeerSender.Target("[::1]:5000"), is: .host("::1", port: 5000))
   }
 
   @Test(arguments: [
@@ -149,6 +150,6 @@ import Testing
     .interrupted,
   ])
   func `errors have the command's exit codes`(kind: TransferFailure.Kind) {
-    #expect(PeerError(TransferFailure(kind, "")).exitCode == kind.rawValue)
+    expect(PeerError(TransferFailure(kind, "")).exitCode, is: kind.rawValue)
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Foundation
 import PeerTransfer
 import TestSupport
@@ -28,11 +29,11 @@ import Testing
     let receiver = WaitingReceiver(into: destination.path("in"))
     let sender = RunningSender(tree.path, to: try await receiver.target(), code: try await receiver.code())
     let (sent, received) = (try await sender.task.value.get(), try await receiver.task.value.get())
-    #expect(sent.items == 23 && received.items == 23)
-    #expect(sent.bytes == received.bytes && sent.isComplete && received.isComplete)
-    #expect(content("in/tree/large") == tree.content)
-    #expect(await sender.log.all().last == .done(sent))
-    #expect(await receiver.log.all().last == .done(received))
+    expect(sent.items == 23 && received.items == 23)
+    expect(sent.bytes == received.bytes && sent.isComplete && received.isComplete)
+    expect(content("in/tree/large"), is: tree.content)
+    expect(await sender.log.all().last, is: .done(sent))
+    expect(await receiver.log.all().last, is: .done(received))
   }
 
   @Test func `a code that a program creates for both ends works, and is not reported`() async throws {
@@ -40,8 +41,8 @@ import Testing
     let code = PeerCode.random()
     let receiver = WaitingReceiver(into: destination.path("in")) { $0.code = code }
     let sender = RunningSender(tree.path, to: try await receiver.target(), code: code)
-    #expect(try await sender.task.value.get().isComplete)
-    #expect(try await receiver.task.value.get().isComplete)
+    expect(try await sender.task.value.get().isComplete)
+    expect(try await receiver.task.value.get().isComplete)
     for event in await receiver.log.all() { if case .code = event { Issue.record("the code was told") } }
   }
 
@@ -50,8 +51,8 @@ import Testing
     for (most, isTaken) in [(UInt64(100), false), (1 << 40, true)] {
       let receiver = WaitingReceiver(into: destination.path("in")) { $0.maximumBytes = most }
       let sender = RunningSender(tree.path, to: try await receiver.target(), code: try await receiver.code())
-      #expect(await sender.task.value.failure?.kind == (isTaken ? nil : .noSpace))
-      #expect(await receiver.task.value.failure?.kind == (isTaken ? nil : .noSpace))
+      expect(await sender.task.value.failure?.kind, is: (isTaken ? nil : .noSpace))
+      expect(await receiver.task.value.failure?.kind, is: (isTaken ? nil : .noSpace))
     }
   }
 
@@ -72,7 +73,7 @@ import Testing
         options.port = port
       }
       task.cancel()
-      #expect(await task.value.failure?.kind == .interrupted)
+      expect(await task.value.failure?.kind, is: .interrupted)
     }
   }
 
@@ -85,10 +86,10 @@ import Testing
     }
     await sender.log.waitForData()
     sender.task.cancel()
-    #expect(await sender.task.value.failure?.kind == .interrupted)
+    expect(await sender.task.value.failure?.kind, is: .interrupted)
     let failure = await receiver.task.value.failure
-    #expect(failure?.kind == .connectionLost)
-    #expect(failure?.message.contains("interrupted") == true)
+    expect(failure?.kind, is: .connectionLost)
+    expect(failure?.message.contains("interrupted"), is: true)
   }
 
   @Test func `cancelling the receiver's task ends both`() async throws {
@@ -99,8 +100,8 @@ import Testing
     }
     await sender.log.waitForData()
     receiver.task.cancel()
-    #expect(await receiver.task.value.failure?.kind == .interrupted)
-    #expect(await sender.task.value.failure?.kind == .connectionLost)
+    expect(await receiver.task.value.failure?.kind, is: .interrupted)
+    expect(await sender.task.value.failure?.kind, is: .connectionLost)
   }
 
   @Test func `a task that is cancelled before its start does nothing`() async throws {
@@ -113,7 +114,7 @@ import Testing
         return await outcome { () async throws(PeerError) in try await sender.send { _ in nil } }
       }
       task.cancel()
-      #expect(await task.value.failure?.kind == .interrupted)
+      expect(await task.value.failure?.kind, is: .interrupted)
     }
   }
 
@@ -130,17 +131,17 @@ import Testing
     }
     await interrupted.log.waitForData(atLeast: 1 << 20)
     interrupted.task.cancel()
-    #expect(await interrupted.task.value.failure?.kind == .interrupted)
-    #expect(await first.task.value.failure?.kind == .connectionLost)
+    expect(await interrupted.task.value.failure?.kind, is: .interrupted)
+    expect(await first.task.value.failure?.kind, is: .connectionLost)
 
     let second = WaitingReceiver(into: destination.path("in")) { $0.memory = PeerPath(memories[1]) }
     let again = RunningSender(tree.path, to: try await second.target(), code: nil) {
       $0.memory = PeerPath(memories[0])
     }
     let result = try await again.task.value.get()
-    #expect(result.heldBytes > 0 && result.isComplete)
-    #expect(try await second.task.value.get().isComplete)
-    #expect(content("in/tree/large") == tree.content)
+    expect(result.heldBytes > 0 && result.isComplete)
+    expect(try await second.task.value.get().isComplete)
+    expect(content("in/tree/large"), is: tree.content)
   }
 
   @Test func `a receiver that stays open accepts one transfer after another, until its task is cancelled`() async throws
@@ -150,17 +151,17 @@ import Testing
     let receiver = WaitingReceiver(into: destination.path("in")) { $0.staysOpen = true }
     let target = try await receiver.target()
     let one = RunningSender(source.path("one"), to: target, code: try await receiver.code())
-    #expect(try await one.task.value.get().isComplete)
+    expect(try await one.task.value.get().isComplete)
     let old = try await receiver.code()
     let next = await receiver.log.first { if case .code(let code, _) = $0, code != old { code } else { nil } }
     let two = RunningSender(source.path("two"), to: target, code: next)
-    #expect(try await two.task.value.get().isComplete)
+    expect(try await two.task.value.get().isComplete)
     receiver.task.cancel()
-    #expect(await receiver.task.value.failure?.kind == .interrupted)
-    #expect(destination.names("in") == ["one", "two"])
+    expect(await receiver.task.value.failure?.kind, is: .interrupted)
+    expect(destination.names("in"), is: ["one", "two"])
     let events = await receiver.log.all()
-    #expect(events.count { if case .done = $0 { true } else { false } } == 2)
-    #expect(events.last == .failed(try #require(await receiver.task.value.failure)))
+    expect(events.count { if case .done = $0 { true } else { false } }, is: 2)
+    expect(events.last, is: .failed(try #require(await receiver.task.value.failure)))
   }
 
   @Test func `a question is cancelled when its answer is no longer wanted`() async throws {
@@ -184,7 +185,7 @@ import Testing
     }
     await asked.wait()
     task.cancel()
-    #expect(await task.value.failure?.kind == .interrupted)
+    expect(await task.value.failure?.kind, is: .interrupted)
     await answering.wait()
     receiver.task.cancel()
     _ = await receiver.task.value

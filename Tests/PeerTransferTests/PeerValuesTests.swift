@@ -1,3 +1,4 @@
+import Expectations
 import MigrationEngine
 import PeerTransfer
 import Testing
@@ -5,10 +6,10 @@ import Testing
 /// What the library says of the engine's values.
 @Suite struct PeerValuesTests {
   @Test func `each phase has the same name in the library`() {
-    #expect(TransferPhase.allCases.map(\.rawValue) == PeerProgress.Phase.allCases.map(\.rawValue))
+    expect(TransferPhase.allCases.map(\.rawValue), is: PeerProgress.Phase.allCases.map(\.rawValue))
     for phase in TransferPhase.allCases {
       let progress = TransferProgress(phase: phase, bytes: 0, totalBytes: 0, items: 0, totalItems: 0)
-      #expect(PeerProgress(progress).phase.rawValue == phase.rawValue)
+      expect(PeerProgress(progress).phase.rawValue, is: phase.rawValue)
     }
   }
 }

@@ -1,3 +1,4 @@
+import Expectations
 import Glibc
 import MigrationEngine
 import MigrationWire
@@ -25,11 +26,11 @@ import Testing
     let sender = PeerSender([PeerPath(source.path("tree"))], to: try await receiver.target())
     let code = try await receiver.code()
     let result = try await sender.send { _ in code }
-    #expect(result.unsent == UInt64(count) && result.isComplete)
+    expect(result.unsent == UInt64(count) && result.isComplete)
     _ = try await receiver.task.value.get()
     let events = await all(of: sender.events)
-    #expect(events.count { if case .unsent = $0 { true } else { false } } == count)
-    #expect(events.last == .done(result))
+    expect(events.count { if case .unsent = $0 { true } else { false } }, is: count)
+    expect(events.last, is: .done(result))
   }
 
   @Test func `the waiting events are bounded, and events that do not fit are counted`() async {
@@ -42,8 +43,8 @@ import Testing
       if case .unsent = event { told += 1 }
       if case .missed(let some) = event { missed += Int(some) }
     }
-    #expect(told * 1000 <= EventBacklog.capacity && told * 2000 > EventBacklog.capacity)
-    #expect(told + missed == count)
+    expect(told * 1000 <= EventBacklog.capacity && told * 2000 > EventBacklog.capacity)
+    expect(told + missed, is: count)
   }
 
   @Test func `each of many transfers has its own result, and the end of all is reported`() async {
@@ -58,16 +59,16 @@ import Testing
     buffer.add(.done(result))
     buffer.add(.done(sound))
     let stopped = TransferFailure(.interrupted, "interrupted")
-    #expect(buffer.close(.failure(stopped)) == .failure(PeerError(stopped)))
+    expect(buffer.close(.failure(stopped)), is: .failure(PeerError(stopped)))
     let events = await all(of: PeerEvents(buffer: buffer))
     let verdicts = events.compactMap { if case .done(let result) = $0 { result.isComplete } else { nil } }
-    #expect(verdicts == [true, false, true])
-    #expect(events.last == .failed(PeerError(stopped)))
+    expect(verdicts, is: [true, false, true])
+    expect(events.last, is: .failed(PeerError(stopped)))
   }
 
   @Test func `the events of an object that is released without a run end`() async {
     let events = PeerSender(["nothing"]).events
-    #expect(await all(of: events) == [])
+    expect(await all(of: events), is: [])
   }
 
   @Test func `unread progress is coalesced, and a late reader reads the end`() async {
@@ -79,7 +80,7 @@ import Testing
     _ = buffer.close(.failure(TransferFailure(.failed, "it is over")))
     let events = await all(of: PeerEvents(buffer: buffer))
     let last = TransferProgress(phase: .sending, bytes: 100_000, totalBytes: 100_000, items: 1, totalItems: 1)
-    #expect(events == [.progress(PeerProgress(last)), .failed(PeerError(.failed, "it is over"))])
+    expect(events, is: [.progress(PeerProgress(last)), .failed(PeerError(.failed, "it is over"))])
   }
 
   @Test func `a reader whose task is cancelled ends at any moment, and loses no event`() async {
@@ -96,7 +97,7 @@ import Testing
       await adding
       let first = await reader.value
       buffer.close()
-      #expect(await all(of: events) == (first == nil ? [.looking] : []))
+      expect(await all(of: events), is: (first == nil ? [.looking] : []))
     }
   }
 
@@ -108,13 +109,13 @@ import Testing
     _ = buffer.close(.success(result))
     var count = 0
     for await event in PeerEvents(buffer: buffer) { if case .done = event { count += 1 } }
-    #expect(count == 1)
+    expect(count, is: 1)
   }
 
   @Test func `texts from the other device are safe to show`() {
-    #expect("\(PeerPath(bytes: [0x61, 0x1B, 0x5B]))" == #"a\u{1b}["#)
+    expect("\(PeerPath(bytes: [0x61, 0x1B, 0x5B]))", is: #"a\u{1b}["#)
     let device = PeerDevice(name: "new\u{1B}[2J", host: "192.0.2.7", port: 5000)
-    #expect("\(device)" == #"$'new\x1b[2J' (192.0.2.7)"#)
-    #expect(PeerEvent(.notice("a\u{1B}b"), isComplete: true) == .notice(#"a\u{1b}b"#))
+    expect("\(device)", is: #"$'new\x1b[2J' (192.0.2.7)"#)
+    expect(PeerEvent(.notice("a\u{1B}b"), isComplete: true), is: .notice(#"a\u{1b}b"#))
   }
 }

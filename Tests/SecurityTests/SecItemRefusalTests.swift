@@ -1,4 +1,5 @@
 import AppMigrationKit
+import Expectations
 import MigrationCredentials
 import TestSupport
 import Testing
@@ -49,35 +50,35 @@ import Testing
       ([kSecAttrKeySizeInBits: 1], "kSecAttrKeySizeInBits is not an attribute of kSecClassGenericPassword"),
       ([kSecClass: kSecClassKey], "kSecAttrAccount is not an attribute of kSecClassKey"),
     ]
-    for (changes, expected) in cases { #expect(Self.fault(changes, as: .adding) == expected) }
+    for (changes, expected) in cases { expect(Self.fault(changes, as: .adding), is: expected) }
   }
 
   @Test func `the allowed keys depend on the call`() {
     for role in [ItemDictionary.Role.choosing, .changing] {
-      #expect(Self.fault([kSecMatchLimit: kSecMatchLimitOne], as: role) == "kSecMatchLimit is not allowed here")
+      expect(Self.fault([kSecMatchLimit: kSecMatchLimitOne], as: role), is: "kSecMatchLimit is not allowed here")
     }
     for limit in [0, -1, "many"] as [Any] {
       let expected = "kSecMatchLimit is neither kSecMatchLimitOne, nor kSecMatchLimitAll, nor a number above 0"
-      #expect(Self.fault([kSecMatchLimit: limit], as: .copying) == expected)
+      expect(Self.fault([kSecMatchLimit: limit], as: .copying), is: expected)
     }
     for limit in [1, 5, kSecMatchLimitAll] as [Any] {
-      #expect(Self.fault([kSecMatchLimit: limit], as: .copying) == nil)
+      expect(Self.fault([kSecMatchLimit: limit], as: .copying) == nil)
     }
-    #expect(Self.fault([kSecReturnData: true], as: .choosing) == nil)
+    expect(Self.fault([kSecReturnData: true], as: .choosing) == nil)
     for key in [kSecClass, kSecReturnData, kSecReturnAttributes] {
-      #expect(Self.fault([key: kSecClassKey], as: .changing) == "\(ItemKey.name(key)) is not allowed here")
+      expect(Self.fault([key: kSecClassKey], as: .changing), is: "\(ItemKey.name(key)) is not allowed here")
     }
-    #expect(
-      Self.fault([kSecAttrApplicationTag: Data()], as: .changing)?.hasPrefix("kSecAttrApplicationTag is no") == true)
+    expect(
+      Self.fault([kSecAttrApplicationTag: Data()], as: .changing)?.hasPrefix("kSecAttrApplicationTag is no"), is: true)
     for role in [ItemDictionary.Role.copying, .choosing] {
-      #expect(Self.fault([kSecAttrSynchronizable: kSecAttrSynchronizableAny], as: role) == nil)
-      #expect(Self.fault([kSecValueData: Self.secret, kSecUseDataProtectionKeychain: true], as: role) == nil)
+      expect(Self.fault([kSecAttrSynchronizable: kSecAttrSynchronizableAny], as: role) == nil)
+      expect(Self.fault([kSecValueData: Self.secret, kSecUseDataProtectionKeychain: true], as: role) == nil)
     }
   }
 
   @Test func `every attribute has a key`() {
     let texts = CredentialItem.Attribute.allCases.map { ItemKey.text(of: $0) }
-    #expect(Set(texts).count == CredentialItem.Attribute.allCases.count)
+    expect(Set(texts).count, is: CredentialItem.Attribute.allCases.count)
   }
 
   @Test func `a refused call writes one line with the key and without the value`() async throws {
@@ -86,20 +87,20 @@ import Testing
       try #require(SecItemCopyMatching(item as CFDictionary, nil) == errSecParam)
     }
     let said = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
-    #expect(said.contains("SecItemCopyMatching: the key \"r_Ref\" is not known.\n"))
-    #expect(!said.contains("unsayable"))
+    expect(said.contains("SecItemCopyMatching: the key \"r_Ref\" is not known.\n"))
+    expect(!said.contains("unsayable"))
   }
 
   @Test func `an empty change, a large item, and another app's group are refused`() async {
     await credentials.asApp {
       let query = SecItemTests.ann as CFDictionary
-      #expect(SecItemAdd(query, nil) == errSecSuccess)
-      #expect(SecItemUpdate(query, [:]) == errSecParam)
-      #expect(SecItemUpdate(query, [kSecValueData: Data(count: CredentialLimits.data + 1)]) == errSecDataTooLarge)
-      #expect(SecItemUpdate(query, [kSecValueData: Data(count: 1 << 20)]) == errSecDataTooLarge)
+      expect(SecItemAdd(query, nil), is: errSecSuccess)
+      expect(SecItemUpdate(query, [:]), is: errSecParam)
+      expect(SecItemUpdate(query, [kSecValueData: Data(count: CredentialLimits.data + 1)]), is: errSecDataTooLarge)
+      expect(SecItemUpdate(query, [kSecValueData: Data(count: 1 << 20)]), is: errSecDataTooLarge)
       let other = SecItemTests.ann.merging([kSecAttrAccessGroup: "org.example.other"]) { $1 } as CFDictionary
       for status in [SecItemAdd(other, nil), SecItemDelete(other), SecItemCopyMatching(other, nil)] {
-        #expect(status == errSecMissingEntitlement)
+        expect(status, is: errSecMissingEntitlement)
       }
     }
   }

@@ -1,4 +1,5 @@
 import AppMigrationKit
+import Expectations
 import Security
 import Testing
 
@@ -25,31 +26,31 @@ import Testing
 
   @Test func `an item can be read in each requested form`() async throws {
     try await credentials.asApp {
-      #expect(SecItemAdd(Self.ann as CFDictionary, nil) == errSecSuccess)
+      expect(SecItemAdd(Self.ann as CFDictionary, nil), is: errSecSuccess)
       var query: [String: Any] = [kSecClass as String: kSecClassGenericPassword, kSecReturnData as String: true]
-      #expect(Self.copy(query).1 as? Data == Data("secret".utf8))
+      expect(Self.copy(query).1 as? Data == Data("secret".utf8))
       query[kSecReturnAttributes as String] = kCFBooleanTrue
       let both = try #require(Self.copy(query).1 as? [String: Any])
-      #expect(both[kSecValueData as String] as? Data == Data("secret".utf8))
-      #expect(both[kSecAttrAccount as String] as? String == "ann")
+      expect(both[kSecValueData as String] as? Data == Data("secret".utf8))
+      expect(both[kSecAttrAccount as String] as? String == "ann")
       query[kSecReturnData as String] = kCFBooleanFalse
       let attributes = try #require(Self.copy(query).1 as? [String: Any])
-      #expect(attributes[kSecValueData as String] == nil)
-      #expect(attributes[kSecClass as String] as? String == kSecClassGenericPassword as String)
-      #expect(attributes[kSecAttrAccessGroup as String] as? String == "org.example.notes")
-      #expect(attributes[kSecAttrAccessible as String] as? String == kSecAttrAccessibleWhenUnlocked as String)
-      #expect(attributes[kSecAttrSynchronizable as String] as? Bool == false)
+      expect(attributes[kSecValueData as String] == nil)
+      expect(attributes[kSecClass as String] as? String == kSecClassGenericPassword as String)
+      expect(attributes[kSecAttrAccessGroup as String] as? String == "org.example.notes")
+      expect(attributes[kSecAttrAccessible as String] as? String == kSecAttrAccessibleWhenUnlocked as String)
+      expect(attributes[kSecAttrSynchronizable as String] as? Bool == false)
       let created = try #require(attributes[kSecAttrCreationDate as String] as? Date)
-      #expect(abs(created.timeIntervalSinceNow) < 60)
-      #expect(attributes[kSecAttrModificationDate as String] as? Date == created)
+      expect(abs(created.timeIntervalSinceNow) < 60)
+      expect(attributes[kSecAttrModificationDate as String] as? Date == created)
       query[kSecMatchLimit as String] = kSecMatchLimitAll
-      #expect((Self.copy(query).1 as? [[String: Any]])?.count == 1)
+      expect((Self.copy(query).1 as? [[String: Any]])?.count, is: 1)
       query[kSecReturnData as String] = true
       query[kSecReturnAttributes as String] = nil
-      #expect(Self.copy(query).1 as? [Data] == [Data("secret".utf8)])
+      expect(Self.copy(query).1 as? [Data] == [Data("secret".utf8)])
       query[kSecReturnData as String] = nil
       let (status, none) = Self.copy(query)
-      #expect(status == errSecSuccess && none == nil, "whether there is an item")
+      expect(status == errSecSuccess && none == nil, "whether there is an item")
     }
   }
 
@@ -61,12 +62,12 @@ import Testing
         kSecReturnAttributes as String: true, kSecReturnData as String: true, kSecValueData as String: Data(),
       ]) { $1 }
       let found = try #require(Self.copy(query).1 as? [String: Any])
-      #expect(SecItemDelete(found as CFDictionary) == errSecSuccess)
-      #expect(
+      expect(SecItemDelete(found as CFDictionary), is: errSecSuccess)
+      expect(
         Self.copy([
           kSecClass as String: kSecClassGenericPassword, kSecMatchLimit as String: 5, kSecReturnData as String: true,
         ]).1 as? [Data] == [Data("secret".utf8)])
-      #expect(SecItemAdd(found as CFDictionary, nil) == errSecSuccess, "the read item can be added again")
+      expect(SecItemAdd(found as CFDictionary, nil), is: errSecSuccess, "the read item can be added again")
     }
   }
 
@@ -75,10 +76,10 @@ import Testing
       var result: CFTypeRef?
       var query = Self.ann
       query[kSecReturnData as String] = true
-      #expect(SecItemAdd(query as CFDictionary, &result) == errSecSuccess)
-      #expect(result as? Data == Data("secret".utf8))
-      #expect(SecItemAdd(query as CFDictionary, &result) == errSecDuplicateItem)
-      #expect(result == nil)
+      expect(SecItemAdd(query as CFDictionary, &result), is: errSecSuccess)
+      expect(result as? Data == Data("secret".utf8))
+      expect(SecItemAdd(query as CFDictionary, &result), is: errSecDuplicateItem)
+      expect(result == nil)
     }
   }
 
@@ -87,35 +88,35 @@ import Testing
       SecItemAdd(Self.ann as CFDictionary, nil)
       var query = Self.ann
       query[kSecValueData as String] = Data("another".utf8)
-      #expect(Self.copy(query).0 == errSecSuccess)
-      #expect(
-        SecItemUpdate(query as CFDictionary, [kSecValueData as String: Data("new".utf8)] as CFDictionary)
-          == errSecSuccess)
+      expect(Self.copy(query).0, is: errSecSuccess)
+      expect(
+        SecItemUpdate(query as CFDictionary, [kSecValueData as String: Data("new".utf8)] as CFDictionary),
+        is: errSecSuccess)
       query[kSecReturnData as String] = true
-      #expect(Self.copy(query).1 as? Data == Data("new".utf8))
-      #expect(SecItemDelete(query as CFDictionary) == errSecSuccess)
-      #expect(SecItemDelete(query as CFDictionary) == errSecItemNotFound)
+      expect(Self.copy(query).1 as? Data == Data("new".utf8))
+      expect(SecItemDelete(query as CFDictionary), is: errSecSuccess)
+      expect(SecItemDelete(query as CFDictionary), is: errSecItemNotFound)
     }
   }
 
   @Test func `an app reads and deletes its clip's items, and a label tells the copies apart`() async throws {
     func item(_ label: String) -> [String: Any] { Self.ann.merging([kSecAttrLabel as String: label]) { $1 } }
-    await credentials.asClip { #expect(SecItemAdd(item("clip") as CFDictionary, nil) == errSecSuccess) }
+    await credentials.asClip { expect(SecItemAdd(item("clip") as CFDictionary, nil), is: errSecSuccess) }
     try await credentials.asApp {
-      #expect(SecItemAdd(item("app") as CFDictionary, nil) == errSecSuccess)
+      expect(SecItemAdd(item("app") as CFDictionary, nil), is: errSecSuccess)
       let query: [String: Any] = [
         kSecClass as String: kSecClassGenericPassword, kSecReturnAttributes as String: true,
         kSecMatchLimit as String: kSecMatchLimitAll,
       ]
       let found = try #require(Self.copy(query).1 as? [[String: Any]])
-      #expect(found.map { $0[kSecAttrLabel as String] as? String } == ["app", "clip"])
-      #expect(
-        found.map { $0[kSecAttrAccessGroup as String] as? String } == ["org.example.notes", "org.example.notes.clip"])
+      expect(found.map { $0[kSecAttrLabel as String] as? String }, is: ["app", "clip"])
+      expect(
+        found.map { $0[kSecAttrAccessGroup as String] as? String }, is: ["org.example.notes", "org.example.notes.clip"])
       let clips: [String: Any] = [kSecClass as String: kSecClassGenericPassword, kSecAttrLabel as String: "clip"]
-      #expect(SecItemDelete(clips as CFDictionary) == errSecSuccess)
-      #expect((Self.copy(query).1 as? [Any])?.count == 1)
+      expect(SecItemDelete(clips as CFDictionary), is: errSecSuccess)
+      expect((Self.copy(query).1 as? [Any])?.count, is: 1)
     }
-    await credentials.asClip { #expect(Self.copy(Self.ann).0 == errSecItemNotFound) }
+    await credentials.asClip { expect(Self.copy(Self.ann).0, is: errSecItemNotFound) }
   }
 
   @Test func `a key is kept as data`() async throws {
@@ -125,16 +126,16 @@ import Testing
         kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeyClass: kSecAttrKeyClassPrivate, kSecValueData: Data([1, 2]),
         kSecAttrApplicationLabel: "first",
       ]
-      #expect(SecItemAdd(key as CFDictionary, nil) == errSecSuccess)
-      #expect(SecItemAdd(key as CFDictionary, nil) == errSecDuplicateItem)
+      expect(SecItemAdd(key as CFDictionary, nil), is: errSecSuccess)
+      expect(SecItemAdd(key as CFDictionary, nil), is: errSecDuplicateItem)
       var result: AnyObject?
       let query: [CFString: Any] = [
         kSecClass: kSecClassKey, kSecAttrApplicationTag: Data("org.example.tag".utf8), kSecReturnAttributes: true,
       ]
-      #expect(SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess)
+      expect(SecItemCopyMatching(query as CFDictionary, &result), is: errSecSuccess)
       let found = try #require(result as? [String: Any])
-      #expect(found[kSecAttrKeySizeInBits as String] as? Int == 256)
-      #expect(found[kSecAttrApplicationTag as String] as? Data == Data("org.example.tag".utf8))
+      expect(found[kSecAttrKeySizeInBits as String] as? Int == 256)
+      expect(found[kSecAttrApplicationTag as String] as? Data == Data("org.example.tag".utf8))
     }
   }
 
@@ -147,25 +148,25 @@ import Testing
         kSecAttrAccount as String: optional as Any, kSecAttrGeneric as String: NSData(data: Data([1])),
         kSecAttrSynchronizable as String: NSNumber(value: false),
       ]
-      #expect(SecItemAdd(item as CFDictionary, nil) == errSecSuccess)
+      expect(SecItemAdd(item as CFDictionary, nil), is: errSecSuccess)
       let query: [String: Any] = [
         kSecClass as String: kSecClassGenericPassword, kSecAttrAccount as String: "ann" as AnyObject,
         kSecAttrGeneric as String: Data([1]), kSecReturnData as String: NSNumber(value: true),
         kSecMatchLimit as String: NSNumber(value: 1),
       ]
-      #expect(Self.copy(query).1 as? Data == data)
+      expect(Self.copy(query).1 as? Data == data)
     }
   }
 
   @Test func `an app has a store only within a test's configuration, and an extension never has one`() {
-    #expect(SecItemAdd(Self.ann as CFDictionary, nil) == errSecNotAvailable)
-    #expect(Self.copy(Self.ann).0 == errSecNotAvailable)
+    expect(SecItemAdd(Self.ann as CFDictionary, nil), is: errSecNotAvailable)
+    expect(Self.copy(Self.ann).0, is: errSecNotAvailable)
   }
 
   @Test func `each status has a sentence`() {
-    #expect(SecCopyErrorMessageString(errSecItemNotFound, nil) as String? == "No stored item matches.")
-    #expect(SecCopyErrorMessageString(-1, nil) as String? == "OSStatus -1")
-    #expect([errSecParam, errSecNotAvailable, errSecDuplicateItem] == [-50, -25291, -25299])
-    #expect([errSecItemNotFound, errSecMissingEntitlement, errSecDecode] == [-25300, -34018, -26275])
+    expect(SecCopyErrorMessageString(errSecItemNotFound, nil) as String? == "No stored item matches.")
+    expect(SecCopyErrorMessageString(-1, nil) as String? == "OSStatus -1")
+    expect([errSecParam, errSecNotAvailable, errSecDuplicateItem], is: [-50, -25291, -25299])
+    expect([errSecItemNotFound, errSecMissingEntitlement, errSecDecode], is: [-25300, -34018, -26275])
   }
 }

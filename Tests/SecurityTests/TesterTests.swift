@@ -1,4 +1,5 @@
 import AppMigrationKit
+import Expectations
 import MigrationSystem
 import Security
 import TestSupport
@@ -26,27 +27,27 @@ struct AskingExtension: ResourcesExporting {
     let container = URL(filePath: scratch.path("container"))
     try FileManager.default.createDirectory(at: container, withIntermediateDirectories: true)
     try await AppMigrationTester.withConfiguration(extension: AskingExtension.self, container: container) {
-      #expect(SecItemAdd(SecItemTests.ann as CFDictionary, nil) == errSecSuccess)
+      expect(SecItemAdd(SecItemTests.ann as CFDictionary, nil), is: errSecSuccess)
       _ = try await AppMigrationTester(platform: .linux).exportController.exportResources(request: nil)
-      #expect(AskingExtension.seen.withLock { $0 } == [errSecNotAvailable])
-      #expect(SecItemCopyMatching(SecItemTests.ann as CFDictionary, nil) == errSecSuccess)
+      expect(AskingExtension.seen.withLock { $0 }, is: [errSecNotAvailable])
+      expect(SecItemCopyMatching(SecItemTests.ann as CFDictionary, nil), is: errSecSuccess)
     }
     await AppMigrationTester.withConfiguration(extension: AskingExtension.self, container: container) {
-      #expect(SecItemCopyMatching(SecItemTests.ann as CFDictionary, nil) == errSecItemNotFound, "another store")
+      expect(SecItemCopyMatching(SecItemTests.ann as CFDictionary, nil), is: errSecItemNotFound, "another store")
     }
   }
 
   @Test func `one test runs as the clip first and then as the app`() async throws {
     let credentials = try AppMigrationTester.Credentials(ofApp: "org.example.notes", clip: "org.example.notes.clip")
-    await credentials.asClip { #expect(SecItemAdd(SecItemTests.ann as CFDictionary, nil) == errSecSuccess) }
+    await credentials.asClip { expect(SecItemAdd(SecItemTests.ann as CFDictionary, nil), is: errSecSuccess) }
     let container = URL(filePath: scratch.path(""))
     await AppMigrationTester.withConfiguration(
       extension: AskingExtension.self, container: container, credentials: credentials
     ) {
-      #expect(SecItemCopyMatching(SecItemTests.ann as CFDictionary, nil) == errSecSuccess)
+      expect(SecItemCopyMatching(SecItemTests.ann as CFDictionary, nil), is: errSecSuccess)
     }
     await AppMigrationTester.Credentials(ofApp: "org.example.notes").asApp {
-      #expect(SecItemCopyMatching(SecItemTests.ann as CFDictionary, nil) == errSecItemNotFound)
+      expect(SecItemCopyMatching(SecItemTests.ann as CFDictionary, nil), is: errSecItemNotFound)
     }
   }
 
