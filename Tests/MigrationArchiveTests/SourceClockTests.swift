@@ -63,6 +63,23 @@ import Testing
     expect(clock.unsettledSeconds(whole, seenBetween: instant(2.1), and: instant(2.1), here: here), is: 0)
   }
 
+  /// While another change could have the stamp, no later session finds the generation again.
+  @Test(arguments: [(500, 0.011), (0, 1.9)] as [(UInt32, Double)])
+  func `a stamp of this machine's clock names a state once no other change can have it`(
+    _ nanoseconds: UInt32, _ unsettled: Double
+  ) {
+    let stamp = Timestamp(seconds: 1_000_000, nanoseconds: nanoseconds)
+    let status = FileStatus(
+      kind: .regular, mode: 0o644, size: 1, allocatedBytes: 0, device: 1, inode: 1, modified: stamp, changed: stamp)
+    let early = SourceStatus(
+      status: status,
+      at: Timestamp(
+        seconds: stamp.seconds + Int64(unsettled), nanoseconds: nanoseconds + UInt32(unsettled * 1e9) % 1_000_000_000))
+    #expect(early.unsettledSeconds > 0 && early.fingerprint(on: 1) != status.fingerprint(on: 1))
+    let late = SourceStatus(status: status, at: Timestamp(seconds: stamp.seconds + 3))
+    #expect(late.unsettledSeconds == 0 && late.fingerprint(on: 1) == status.fingerprint(on: 1))
+  }
+
   @Test func `a walk reports the latest change on each device, and none in the distant future`() {
     var tree = SourceTree()
     let now = Timestamp.coarseNow()
