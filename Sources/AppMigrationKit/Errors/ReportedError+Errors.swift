@@ -38,13 +38,13 @@ extension ReportedError {
   private static func values(of error: any Error) -> String? {
     switch error {
     case is CocoaError, is POSIXError, is URLError: nil
-    case let error as DecodingError: values(of: error)
+    case let error as DecodingError: words(of: error)
     default: type(of: error) is NSError.Type ? nil : String(describing: error)
     }
   }
 
   /// The path in the data, and the reason: before 6.3 the standard library has no words for them.
-  private static func values(of error: DecodingError) -> String {
+  private static func words(of error: DecodingError) -> String {
     let context: DecodingError.Context
     switch error {
     case .typeMismatch(_, let known), .valueNotFound(_, let known): context = known
