@@ -202,8 +202,8 @@ let package = Package(
       name: "MigrationTransferTests",
       dependencies: [
         "Expectations", "COpenSSL", "CStretchedCodes", "MigrationArchive", "MigrationDiscovery", "MigrationEngine",
-        "MigrationSystem",
-        "MigrationTLS", "MigrationTransfer", "MigrationWire", "TestSupport",
+        "MigrationSystem", "MigrationTLS",
+        "MigrationTransfer", "MigrationWire", "TestSupport",
       ],
       swiftSettings: common),
     .testTarget(
@@ -281,11 +281,6 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
-
-// Debian's toolchain lacks the library that others link into each test of Testing and Foundation.
-for target in package.targets where target.type == .test {
-  target.swiftSettings = common + [.unsafeFlags(["-Xfrontend", "-disable-cross-import-overlays"])]
-}
 
 // Lab/fuzz builds the programs that feed every reader with made-up bytes. They look inside the
 // modules and have no Swift Testing, so that they are part of no other build. Tests/Fuzzing/Shared

@@ -297,6 +297,9 @@ bounded() {
 # Each module in one go, each of its files in an object of its own, as SwiftPM expects.
 whole_modules=(-Xswiftc -wmo -Xswiftc -disable-batch-mode -Xswiftc -num-threads -Xswiftc 2)
 
+# Debian's toolchain lacks the library that others link into each test of Testing and Foundation.
+without_overlays=(-Xswiftc -Xfrontend -Xswiftc -disable-cross-import-overlays)
+
 # Packages share a scratch path: with a cached manifest, swift build may take the one of the package
 # before, and build nothing. An index, a fifth of the time, would serve only the search for tests of
 # XCTest, which an XCTMain.swift makes needless; a package with an index would compile each module
@@ -307,7 +310,7 @@ build() {
   local words=(-Xswiftc -gline-tables-only)
   if [ -n "${PEER_WHOLE_MODULES:-}" ]; then words=("${whole_modules[@]}" -Xswiftc -gnone); fi
   bounded "$build_seconds" swift build --package-path "${package:-$root}" --scratch-path "$debug_scratch" \
-    --disable-build-manifest-caching --disable-index-store "${words[@]}" "$@"
+    --disable-build-manifest-caching --disable-index-store "${words[@]}" "${without_overlays[@]}" "$@"
 }
 
 # Without debug information, which would be most of a program; the names of its functions stay, for

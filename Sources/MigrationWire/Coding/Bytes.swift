@@ -79,12 +79,21 @@ extension [UInt8] {
   /// An owned copy of borrowed bytes.
   package init(copying span: Span<UInt8>) {
     self = []
+    // The initializer with a capacity looks up the type's metadata for each array.
     append(copying: span)
   }
 
   /// Appends borrowed bytes.
   mutating func append(copying span: Span<UInt8>) {
-    unsafe span.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
+    #if compiler(>=6.3)
+      // `append(addingCapacity:)` would write the count of the storage that empty arrays share.
+      if span.isEmpty { return }
+      append(addingCapacity: span.count) { copy in
+        for index in span.indices { copy.append(span[index]) }
+      }
+    #else
+      for index in span.indices { append(span[index]) }
+    #endif
   }
 }
 
@@ -141,9 +150,26 @@ package struct ByteWriter: Sendable {
     for index in 0..<4 { bytes[offset + index] = UInt8(truncatingIfNeeded: value >> UInt32(24 - index * 8)) }
   }
 
-  /// Appends the lowest bytes of a number.
+  /// Each length has its own loop, whose number of rounds the compiler knows.
   private mutating func integer(_ value: UInt64, _ count: Int) {
-    unsafe withUnsafeBytes(of: value.bigEndian) { unsafe bytes.append(contentsOf: $0[(8 - count)...]) }
+    #if compiler(>=6.3)
+      switch count {
+      case 2: bytes.append(addingCapacity: 2) { Self.put(value, 2, into: &$0) }
+      case 4: bytes.append(addingCapacity: 4) { Self.put(value, 4, into: &$0) }
+      default: bytes.append(addingCapacity: 8) { Self.put(value, 8, into: &$0) }
+      }
+    #else
+      for place in (0..<count).reversed() { bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(place * 8))) }
+    #endif
+  }
+
+  @inline(__always)
+  private static func put(_ value: UInt64, _ count: Int, into output: inout OutputSpan<UInt8>) {
+    var shift = UInt64(count * 8)
+    while shift > 0 {
+      shift &-= 8
+      output.append(UInt8(truncatingIfNeeded: value >> shift))
+    }
   }
 }
 
