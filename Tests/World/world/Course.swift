@@ -118,9 +118,12 @@ struct Course {
     passesLeft -= 1
     tally.passes += 1
     world_refuse(nil)
-    changes.change(Ends.destination, knowing: &sources)
-    current = Int(world_draw(2))
-    changes.change(&sources[current])
+    // A sender without a record of the end learns it in its next run; what changes now goes with the run behind.
+    if users[1].isDone || !Promises.isEndUnknown {
+      changes.change(Ends.destination, knowing: &sources)
+      current = Int(world_draw(2))
+      changes.change(&sources[current])
+    }
     for index in users.indices { users[index].disk.look() }
     send()
   }

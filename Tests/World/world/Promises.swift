@@ -47,6 +47,12 @@ enum Promises {
     return listing?.transfers.contains(where: \.remembered.isDone) ?? false
   }
 
+  /// Whether the sender has a record of a transfer whose end it does not know.
+  static var isEndUnknown: Bool {
+    let listing = try? TransferStore(home: Array(Ends.oldHome.utf8)).list()
+    return listing?.transfers.contains { !$0.remembered.isDone } ?? false
+  }
+
   /// Whether the sender has paired anew, as when two begin at once: then it has brought nothing yet.
   static var hasPairedAgain: Bool {
     ((try? TransferStore(home: Array(Ends.newHome.utf8)).devices().count) ?? 0) > 1
