@@ -195,6 +195,10 @@ final class Output: Sendable {
         others[transfer] = explained.isEnd ? nil : other
         pass(report.handle(.of(transfer, explained), at: moment()), put)
       case .say(.event(let event, _)):
+        if case .transfer = event {
+          list = list ?? ItemList()
+          state.withLock { $0.hasSaidDone = false }
+        }
         let explained = note(event, in: &list, by: &report, put)
         pass(report.handle(explained, at: moment()), put)
       case .say(.missed(let count)): pass(report.missed(count), put)

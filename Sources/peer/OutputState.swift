@@ -59,7 +59,8 @@ struct OutputState: Sendable {
   private var earlier: Set<UInt16> = []
   /// Whether data has begun to move, or is about to, so that a later run resumes the transfer.
   private(set) var isUnderWay = false
-  /// Whether the result of the transfer has been reported.
+  /// The transfer that was last reported, and whether its result was.
+  private var transfer: TransferID?
   private(set) var isDone = false
   var writer: OwnerThread?
   var hold = Hold.none
@@ -74,7 +75,8 @@ struct OutputState: Sendable {
   /// Whether the program ends without the writing thread.
   var isAbandoned = false
 
-  /// Records an event, and queues it. If there is only one result, no event follows it.
+  /// Records an event, and queues it. If there is only one result, no event follows it, except those of
+  /// another transfer: a known device may send again in the receiver's last minute.
   mutating func add(_ event: TransferEvent, as role: Role? = nil, keeps: Bool) {
     unsent.note(event.plain)
     switch event.plain {
@@ -87,6 +89,7 @@ struct OutputState: Sendable {
     case .done, .failed: isUnderWay = false
     default: break
     }
+    if case .transfer(let id) = event.plain, id != transfer { (transfer, isDone) = (id, false) }
     if isDone, !keeps { return }
     if case .done = event.plain { isDone = true }
     queue.add(event)

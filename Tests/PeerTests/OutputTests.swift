@@ -55,6 +55,16 @@ import Testing
     expect(paper.text.count, is: 1)
   }
 
+  @Test func `another transfer after the result is reported to its own result`() {
+    output.handle(.done(Samples.result()))
+    output.handle(.staged)
+    output.handle(.transfer(7))
+    output.handle(.importing)
+    output.handle(.done(Samples.result()))
+    _ = output.finish(Samples.result())
+    expect(paper.text.map { $0.prefix(16) }, is: [#"{"event":"done","#, #"{"event":"import"#, #"{"event":"done","#])
+  }
+
   @Test func `unsent items become the exit code`() {
     output.handle(.notStored(Samples.unsent))
     expect(output.finish(Samples.result(unsent: 1)), is: 8)
