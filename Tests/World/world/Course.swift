@@ -28,6 +28,8 @@ struct Course {
   /// How often the user sends: each time what has changed meanwhile, or another source.
   private var passesLeft: Int
   private let streams: UInt32?
+  /// The code that the receiver shows.
+  private var code = Ends.code
   var watch = Watch()
   var versions = Versions()
   var sources: [Source]
@@ -94,16 +96,23 @@ struct Course {
     }
   }
 
-  /// Both users begin.
-  private mutating func send() {
-    let (source, streams, remembers, kind) = (sources[current], streams, remembers, kind)
+  /// The commands of both users.
+  private mutating func setCommands() {
+    let (source, streams, code, remembers, kind) = (sources[current], streams, code, remembers, kind)
     let existing: Existing? = kind == .aside ? .setAside : nil
-    users[0].start = { try Ends.receive(remembers: remembers, existing: existing, isStoppable: kind == .stopped) }
+    users[0].start = {
+      try Ends.receive(code: code, remembers: remembers, existing: existing, isStoppable: kind == .stopped)
+    }
     users[1].start = {
       try Ends.send(
-        source.roots, of: source.folder, streams: streams, remembers: remembers, inParts: kind == .parts,
+        source.roots, of: source.folder, streams: streams, code: code, remembers: remembers, inParts: kind == .parts,
         isStoppable: kind == .stopped)
     }
+  }
+
+  /// Both users begin.
+  private mutating func send() {
+    setCommands()
     isExcused = kind.mayFail
     for index in users.indices {
       (users[index].starts, users[index].isDone, users[index].wasTold, users[index].processes) = (0, false, false, [])
@@ -269,6 +278,13 @@ struct Course {
       return nil
     }
     if kind == .full, result == TransferFailure.Kind.noSpace.rawValue { world_narrow(room) }
+    // Three attempts to pair did not come to their end: the receiver is started again and shows a new code.
+    if index == 1, result == TransferFailure.Kind.pairing.rawValue {
+      code = PairingCode(number: UInt32(world_draw(10_000_000)))
+      setCommands()
+      kill(0)
+      users[0].startsAt = users[0].startsAt ?? now
+    }
     // Another command of this user may be at work.
     if users[index].others.values.contains(.again) { users[index].starts -= 1 }
     guard users[index].starts < Self.mostStarts else {

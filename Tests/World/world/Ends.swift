@@ -18,7 +18,7 @@ enum Ends {
   static let otherHome = "\(ground)/other-home"
   private static let port: UInt16 = 47470
   private static let patience = 60.0
-  private static let code = PairingCode(number: 1_234_567)
+  static let code = PairingCode(number: 1_234_567)
 
   private final class Conduct {
     let body: () throws -> Void
@@ -55,7 +55,8 @@ enum Ends {
   /// `peer receive`; with `remembers`, what an earlier pass has brought is known. Tells how many items were
   /// removed since they arrived.
   static func receive(
-    remembers: Bool = false, existing: Existing? = nil, isStoppable: Bool = false, home: String = newHome,
+    code: PairingCode = code, remembers: Bool = false, existing: Existing? = nil, isStoppable: Bool = false,
+    home: String = newHome,
     port: UInt16 = port
   ) throws {
     var options = Receiver.Options(
@@ -79,8 +80,8 @@ enum Ends {
 
   /// `peer send`, of everything in a folder of the source.
   static func send(
-    _ roots: [String], of folder: String, streams: UInt32?, remembers: Bool = false, inParts: Bool = false,
-    isStoppable: Bool = false
+    _ roots: [String], of folder: String, streams: UInt32?, code: PairingCode = code, remembers: Bool = false,
+    inParts: Bool = false, isStoppable: Bool = false
   ) throws {
     var options = Sender.Options(
       target: .host(HostAndPort(host: "127.0.0.1", port: port)), label: "old", software: "world", streams: streams,
@@ -94,7 +95,6 @@ enum Ends {
         sending: roots.map { Array("\(folder)/\($0)".utf8) }, selecting: Selection(), withOwners: false,
         notice: { _ in })
     }
-    let code = code
     let failed = Mutex<[UInt16: TransferFailure]>([:])
     let result = try stopping(isStoppable) {
       try PeerSender.send(
