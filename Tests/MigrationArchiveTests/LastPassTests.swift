@@ -542,6 +542,24 @@ import Testing
     expect(scratch.names("destination/root").sorted(), is: ["one", "two"])
   }
 
+  @Test func `another name of a file has arrived, also if it came before the file's content`() throws {
+    let time = ItemTime(seconds: 1_500_000_000, nanoseconds: 0)
+    let records = [
+      try record("root", .directory, modified: time), try hardLink("root/two", to: "root/one"),
+      try record("root/one", .file(size: 5), modified: time),
+    ]
+    let arrival = try Arrival(scratch, offer(), existing: .merge)
+    arrival.staging.arrivals = try arrived()
+    let frame = Crafted.frame { crafted in
+      for record in records.dropLast() { crafted.item(record) }
+      crafted.file(records[2], Array("first".utf8))
+    }
+    try arrival.write([frame])
+    try arrival.finish(finish(records))
+    expect(text("two"), is: "first")
+    expect(try arrived().item(at: try ArchivePath(Array("root/two".utf8))) != nil)
+  }
+
   @Test func `data that was not touched is known as such, until anything in it is touched or added`() throws {
     for name in ["app/a", "app/sub/b"] { write("source", name, name) }
     try pass()

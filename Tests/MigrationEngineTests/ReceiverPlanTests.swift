@@ -330,6 +330,18 @@ import Testing
     expect(importing.engine.nextMoment, is: EndLimits.unhurried)
   }
 
+  @Test func `data that may be lost ends the run at once, also if each part has its end`() {
+    var script = agreed()
+    script.take()
+    script.conclude()
+    _ = script.imported()
+    script.take(part: 1)
+    _ = script.say(.failed(Failed(part: 1, Close(.storage, ""))))
+    _ = script.feed(.syncEnded(first, full))
+    _ = script.feed(.closed(Script.id(1)))
+    expect(Words.text(script.engine.phase).hasPrefix("finishing"))
+  }
+
   @Test func `a plan of which a part has failed for good is forgotten when it is over`() {
     var script = agreed()
     script.take()

@@ -257,29 +257,48 @@ extension FolderImport {
         try arrived.recordMoved()
         try voidSetAside(arrived)
       }
-      let moves = staging.shared.withLock { $0.moving.mapValues(\.target) }
       let contents = try ArrivedContents(of: staging.journal)
-      try staging.journal.forEach(upTo: staging.journal.position) { _, claim in
-        guard let record = claim.completedItem else { return }
-        if !keptAway.isEmpty { try noteKeptAway(record, arrived) }
-        guard staging.shared.withLock({ $0.ledger.holds(record) }) else { return }
-        if case .metadata = record.body {
-          if let item = followed(record, arrived, contents) { try arrived.add(item) }
-          return
-        }
-        guard let target = target(of: record.path, moves),
-          var item = try arrival(of: record, at: target, arrived, contents)
-        else { return }
-        if record.kind != .hardLink { item.changed = record.changed }
-        if case .file = record.body { item.sum = contents.sum(of: claim) }
-        try arrived.add(item)
-      }
+      let hasLinks = try recordArrivals(in: arrived, contents, asLinks: false)
       try arrived.flush()
+      // Behind the files, of which they are other names: streams bring both in any order.
+      if hasLinks {
+        _ = try recordArrivals(in: arrived, contents, asLinks: true)
+        try arrived.flush()
+      }
       // Behind the records of what came: an item of another kind, or another name, is not away.
       if isLater { try findAway(arrived) }
     } catch {
       arrived.noteUnrecorded(error)
     }
+  }
+
+  /// Records the items that are hard links, or the others. Returns whether there are any of the kind that is left
+  /// out.
+  private func recordArrivals(
+    in arrived: ArrivedItems, _ contents: ArrivedContents, asLinks: Bool
+  ) throws -> Bool {
+    let moves = staging.shared.withLock { $0.moving.mapValues(\.target) }
+    var hasOthers = false
+    try staging.journal.forEach(upTo: staging.journal.position) { _, claim in
+      guard let record = claim.completedItem else { return }
+      if asLinks != (record.kind == .hardLink) {
+        hasOthers = true
+        return
+      }
+      if !keptAway.isEmpty { try noteKeptAway(record, arrived) }
+      guard staging.shared.withLock({ $0.ledger.holds(record) }) else { return }
+      if case .metadata = record.body {
+        if let item = followed(record, arrived, contents) { try arrived.add(item) }
+        return
+      }
+      guard let target = target(of: record.path, moves),
+        var item = try arrival(of: record, at: target, arrived, contents)
+      else { return }
+      if !asLinks { item.changed = record.changed }
+      if case .file = record.body { item.sum = contents.sum(of: claim) }
+      try arrived.add(item)
+    }
+    return hasOthers
   }
 
   /// Where an item of the archive was put; nil if it was not.
@@ -318,7 +337,6 @@ extension FolderImport {
       return file(record.path, target, size, modified, there, entry, placed: placed ?? size)
     case .hardLink(let other):
       // It has the size and the time of the other name.
-      try arrived.flush()
       guard let first = arrived.item(at: other),
         var item = file(record.path, target, first.size, first.modified, there, entry, placed: placed ?? first.size)
       else { return nil }

@@ -226,6 +226,8 @@ extension ReceiverEngine {
       return phase.serve(.engaged(transfer.identifier, nil), atMost: settings.atOnce)
     }
     switch transfer.outcome {
+    // A transfer that no session of this run may continue ends it, so that its user starts it again.
+    case .success(let result)? where transfer.fault != nil: endTransfer(transfer.identifier, .success(result))
     case .success(let result)?: expect(transfer.identifier, .success(result), for: Self.linger)
     case .failure(let failure)?: endTransfer(transfer.identifier, .failure(failure))
     case nil:
