@@ -98,11 +98,11 @@ extension CredentialItem.Value {
   ) throws(Violation) {
     switch Form(rawValue: try reader.u8(bytes)) {
     case .text:
-      guard let text = String(validating: try reader.counted(bytes), as: UTF8.self) else {
+      guard let text = String(validating: try reader.stringBytes(bytes), as: UTF8.self) else {
         throw Violation(.value, subject)
       }
       self = .text(text)
-    case .data: self = .data(try reader.counted(bytes))
+    case .data: self = .data(try reader.stringBytes(bytes))
     case .number: self = .number(Int64(bitPattern: try reader.u64(bytes)))
     case nil: throw Violation(.unknown, subject)
     }
@@ -163,8 +163,8 @@ extension [CredentialItem.Attribute: CredentialItem.Value] {
       writer.u8(attribute.rawValue)
       writer.u8(value.type.rawValue)
       switch value {
-      case .text(let text): writer.counted(Array(text.utf8))
-      case .data(let bytes): writer.counted(bytes)
+      case .text(let text): writer.string(Array(text.utf8))
+      case .data(let bytes): writer.string(bytes)
       case .number(let number): writer.u64(UInt64(bitPattern: number))
       }
     }
@@ -228,17 +228,6 @@ extension ByteWriter {
   mutating func timestamp(_ time: Timestamp) {
     u64(UInt64(bitPattern: time.seconds))
     u32(time.nanoseconds)
-  }
-
-  fileprivate mutating func counted(_ bytes: [UInt8]) {
-    varint(UInt64(bytes.count))
-    array(bytes)
-  }
-}
-
-extension ByteReader {
-  fileprivate mutating func counted(_ bytes: Span<UInt8>) throws(Violation) -> [UInt8] {
-    try array(bytes, Int(try varint(bytes)))
   }
 }
 

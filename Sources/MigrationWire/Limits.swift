@@ -63,6 +63,7 @@ package enum Limits {
   /// How many options of an app's exporter are named.
   package static let optionNames = 64
   package static let attributes = 131_072
+  package static let attributeName = 255
   /// The names of the users and groups of an item. With all other fields, a record still has room for
   /// unknown ones; and an end that does not know this field takes it as an unknown one.
   package static let ownerNames = 20_000

@@ -61,6 +61,13 @@ def part(content):
 # The wire
 
 
+def string(data):
+    """The string at the start of bytes, and the rest of them."""
+    size = 1 << (data[0] >> 6)
+    end = size + (int.from_bytes(data[:size], "big") & (1 << 8 * size - 2) - 1)
+    return data[size:end], data[end:]
+
+
 def records(frames):
     """The records of items in the DATA frames, and their pieces, as bodies of the journal's
     records."""
@@ -69,22 +76,23 @@ def records(frames):
             continue
         rest = frame[18:]
         while rest:
-            kind = rest[0]
+            kind, rest = rest[0], rest[1:]
             if kind == 1:
-                length = int.from_bytes(rest[1:5], "big")
-                yield f"{name}-item", 2, b"\0" + rest[5:5 + length]
-                yield f"{name}-sealed", 4, rest[5:5 + length]
-                rest = rest[5 + length:]
+                record, rest = string(rest)
+                yield f"{name}-item", 2, b"\0" + record
+                yield f"{name}-sealed", 4, record
             elif kind == 4:
-                rest = rest[13 + int.from_bytes(rest[1:5], "big"):]
+                rest = string(rest[8:])[1]
             else:
-                path, hole = int.from_bytes(rest[1:3], "big"), kind == 3
-                generation, offset = rest[3:19], int.from_bytes(rest[19:27], "big")
-                length = int.from_bytes(rest[27:35] if hole else rest[27:31], "big")
-                rest = rest[35 if hole else 31:]
-                body = bytes([hole]) + generation + u(8, offset) + u(8, offset + length) + rest[:8]
-                yield f"{name}-range", 3, body + rest[8:8 + path]
-                rest = rest[8 + path + (0 if hole else length):]
+                hole = kind == 3
+                generation, offset, rest = rest[:16], int.from_bytes(rest[16:24], "big"), rest[24:]
+                if hole:
+                    length, rest = int.from_bytes(rest[:8], "big"), rest[8:]
+                check, (path, rest) = rest[:8], string(rest[8:])
+                if not hole:
+                    data, rest = string(rest)
+                    length = len(data)
+                yield f"{name}-range", 3, bytes([hole]) + generation + u(8, offset) + u(8, offset + length) + check + path
 
 
 def wire():

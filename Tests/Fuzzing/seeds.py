@@ -44,7 +44,7 @@ def relays(add, u):
 
 
 def messages(add, fields, u, part):
-    option = b"\1a" + u(4, 2) + b"xy"
+    option = b"\1a\2xy"
     error = {"a10": b"domain", "a11": u(8, 5), "a12": b"text", "a13": u(4, 1) + b"k" + u(4, 1) + b"v"}
     hosts = {"describe": b"\1", "export": b"\2" + fields(a1=b"linux", a2=option), "appended": b"\4", "cancel": b"\5",
              "import": b"\3" + fields(a1=b"/d", a2=b"org.a", a3=b"s", a4=b"linux", a5=b"1"), "failed": b"\4" + fields(**error)}

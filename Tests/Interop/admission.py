@@ -46,14 +46,13 @@ class Admission:
 
     def judge_version(self, said):
         if not said.lowest <= self.options.highest or not self.options.lowest <= said.highest:
-            # A program of version 1 knows ABORT without more.
-            more = {"lowest": self.options.lowest, "highest": self.options.highest} if said.highest > 1 else {}
-            raise channel.Aborted(wire.VERSION, **more)
+            raise channel.Aborted(wire.VERSION, lowest=self.options.lowest, highest=self.options.highest)
 
     def abort(self, link, error):
         self.aborts.append(error.reason)
+        moment = {"wait": 0, "place": 0} if error.reason == wire.BUSY else {}
         try:
-            link.say_early("ABORT", reason=error.reason, **error.more)
+            link.say_early("ABORT", reason=error.reason, **{**moment, **error.more})
             link.close()
         except channel.Cut:
             link.close()
@@ -63,7 +62,7 @@ class Admission:
 
     def pair(self, link, client, mode):
         if self.control is not None or self.pin is not None:
-            raise channel.Aborted(wire.BUSY, wait=0, place=0)
+            raise channel.Aborted(wire.BUSY)
         exchange, share = pairing.Exchange(False, pairing.digits_of(self.code)), link.hear_early("PAIR_A", seconds=10).point
         server = wire.early_frame("HELLO_S", version=self.options.highest, mode=mode)
         ids = (pairing.identity("client", link.peer, link.exported), pairing.identity("server", self.identity.fingerprint, link.exported))

@@ -58,9 +58,9 @@ def parts_of(form, reader, head, tag):
     yield head, f"tag {tag}: parts"
     number = 0
     while not reader.is_over():
-        size = reader.take(4)
-        yield size, f"  part {number}, {int.from_bytes(size, 'big')} bytes"
-        for data, meaning in body(form.form.form, Reader(reader.take(int.from_bytes(size, "big")))):
+        begin, size = reader.at, take_varint(reader)
+        yield reader.data[begin:reader.at], f"  part {number}, {size} bytes"
+        for data, meaning in body(form.form.form, Reader(reader.take(size))):
             yield data, "  " + meaning
         number += 1
 
@@ -70,25 +70,20 @@ def entries(reader):
     while not reader.is_over():
         begin, kind = reader.at, reader.number(1)
         if kind == wire.ITEM:
-            size = reader.number(4)
+            size = take_varint(reader)
             yield reader.data[begin:reader.at], f"ITEM, a record of {size} bytes"
             yield from body(wire.RECORD, Reader(reader.take(size)))
             continue
-        count = 0
+        yield reader.data[begin:reader.at], NAMES[kind]
         if kind != wire.CONTENT:
-            count = reader.number(2)
-            yield reader.data[begin:reader.at], f"{NAMES[kind]}, a path of {count} bytes"
             yield reader.take(16), "generation"
-            offset = reader.take(8)
-            yield offset, f"offset {int.from_bytes(offset, 'big'):,}"
-            begin = reader.at
-        length = reader.number(8 if kind == wire.HOLE else 4)
-        yield reader.data[begin:reader.at], f"{'CONTENT, ' if kind == wire.CONTENT else ''}length {length:,}"
+            for name in ("offset", "length")[:1 + (kind == wire.HOLE)]:
+                yield (number := reader.take(8)), f"{name} {int.from_bytes(number, 'big'):,}"
         yield reader.take(8), "check"
-        if count:
-            yield (path := reader.take(count)), said("path", path)
-        if kind != wire.HOLE:
-            yield reader.take(length), "data"
+        for name in ("path", "data")[kind == wire.CONTENT:1 + (kind != wire.HOLE)]:
+            begin, size = reader.at, take_varint(reader)
+            yield reader.data[begin:reader.at], f"{name}, {size:,} bytes"
+            yield (value := reader.take(size)), said(name, value) if name == "path" else ""
 
 
 def parts(data, is_early):

@@ -97,32 +97,32 @@ class Text(Raw):
             raise Violation("text that is not UTF-8") from None
 
 
-class Counted:
-    """Bytes after their length: a number of `size` bytes, or a varint if `size` is 0."""
+class String:
+    """A string: bytes after their length, a varint."""
 
-    def __init__(self, size, low=0, high=None):
-        self.size, self.low, self.high = size, low, high
+    def __init__(self, low=0, high=None):
+        self.low, self.high = low, high
 
     def put(self, value):
-        return (self.size and len(value).to_bytes(self.size, "big") or varint(len(value))) + value
+        return varint(len(value)) + value
 
     def take(self, reader):
-        count = reader.number(self.size) if self.size else take_varint(reader)
+        count = take_varint(reader)
         require(count >= self.low and (self.high is None or count <= self.high), f"{count} bytes")
         return reader.take(count)
 
 
 class Sized:
-    """A value after the length of its bytes, a u32."""
+    """A string that is a value in a form."""
 
     def __init__(self, form):
         self.form = form
 
     def put(self, value):
-        return Counted(4).put(self.form.put(value))
+        return String().put(self.form.put(value))
 
     def take(self, reader):
-        return whole(self.form, Counted(4).take(reader))
+        return whole(self.form, String().take(reader))
 
 
 class Row:
@@ -174,7 +174,7 @@ class Fixed:
 
 
 class Chosen(Fixed):
-    """A fixed body: `reason`, and behind it nothing, or the values that belong to this reason."""
+    """A fixed body: `reason`, and behind it the values that belong to this reason, if any."""
 
     def __init__(self, reason, more):
         super().__init__(reason=reason, **{name: form for forms in more.values() for name, form in forms.items()})
@@ -185,7 +185,7 @@ class Chosen(Fixed):
 
     def take(self, reader):
         values = Fixed(reason=self.forms["reason"]).take(reader)
-        return values if reader.is_over() else {**values, **Fixed(**self.more.get(values["reason"], {})).take(reader)}
+        return {**values, **Fixed(**self.more.get(values["reason"], {})).take(reader)}
 
 
 class Fields:
@@ -207,14 +207,14 @@ class Fields:
         for name, (tag, form, _) in self.fields.items():
             if values.get(name) is not None:
                 parts[tag] = form.put(values[name])
-        return b"".join(bytes([tag]) + varint(len(part)) + part for tag, part in sorted(parts.items()))
+        return b"".join(bytes([tag]) + String().put(part) for tag, part in sorted(parts.items()))
 
     def take(self, reader):
         values, last = {}, 0
         while not reader.is_over():
             tag = reader.number(1)
             require(tag > last, f"tag {tag} behind tag {last}")
-            last, part = tag, Reader(reader.take(take_varint(reader)))
+            last, part = tag, Reader(String().take(reader))
             name = self.by_tag.get(tag)
             if name is None:
                 values.setdefault("unknown", {})[tag] = part.rest()

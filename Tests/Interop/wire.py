@@ -6,7 +6,7 @@
 import collections
 import re
 
-from forms import Chosen, Counted, Each, Fields, Fixed, Number, Raw, Reader, Row, Sized, Text, require, whole
+from forms import Chosen, Each, Fields, Fixed, Number, Raw, Reader, Row, Sized, String, Text, require, whole
 
 MAX_BODY = 1_310_720
 MAX_PLAIN = 1_310_000
@@ -59,15 +59,15 @@ MISMATCH, NOT_PAIRING, USED, BUSY, VERSION, MALFORMED, UNKNOWN = 1, 2, 3, 4, 5, 
 
 # After READY (§6)
 
-OPTIONS = Each(Row(Counted(1), Counted(4, high=1_048_576)), key=lambda option: option[0])
+OPTIONS = Each(Row(String(1, 255), String(high=1_048_576)), key=lambda option: option[0])
 REQUEST = Fields(identifier=(1, Text(high=1024)), platform=(2, Text(high=1024)), options=(3, OPTIONS, False))
-NAMES = Each(Counted(1, low=1), 64, key=bytes, low=0)
+NAMES = Each(String(1, 255), 64, key=bytes, low=0)
 """The options that an exporter knows, if any."""
 KEY = re.compile(rb"[a-z][a-z0-9-]{0,63}")
-HOME_PATHS = Each(Row(Counted(1), Counted(2, low=1, high=1024)), 16, key=lambda path: path[0])
-PACKAGES = Each(Counted(1, low=2, high=64), 1024, key=bytes)
+HOME_PATHS = Each(Row(String(1, 64), String(1, 1024)), 16, key=lambda path: path[0])
+PACKAGES = Each(String(2, 64), 1024, key=bytes)
 PACKAGE = re.compile(rb"[a-z0-9][a-z0-9+.-]{1,63}")
-ROOTS = Each(Row(Number(1, 1, 4), Counted(1, low=1)), key=lambda root: root[1])
+ROOTS = Each(Row(Number(1, 1, 4), String(1, 255)), key=lambda root: root[1])
 PART = Fields(kind=(1, U8), identifier=(2, Text(low=1, high=255), False), name=(3, Text(low=1, high=255)), roots=(4, ROOTS, False),
               app=(5, Fields(store=(1, Text(high=1024)), platform=(2, Text(high=1024)), version=(3, Text(high=1024)),
                              options=(4, NAMES, False)), False),
@@ -98,7 +98,7 @@ class Way:
 MESSAGES = {
     0x10: ("GREETING", Fields(role=(1, Number(1, 1, 2)), label=(2, Text(high=255)), software=(3, Text(high=64)),
                               features=(4, U64), request=(5, REQUEST, False))),
-    0x11: ("OFFER", Fields(part=(1, U16), items=(2, TOTAL), bytes=(3, TOTAL), allocated=(4, TOTAL), flags=(5, U32), metadata=(6, TOTAL, False))),
+    0x11: ("OFFER", Fields(part=(1, U16), items=(2, TOTAL), bytes=(3, TOTAL), allocated=(4, TOTAL), flags=(5, U32))),
     0x12: ("ACCEPT", Fields(hashKey=(1, ID), traits=(2, TRAITS, False), flags=(3, U32, False))),
     0x13: ("HELD", Fixed(kind=Number(1, 1, 7), marks=MARKS)),
     0x14: ("PARTIAL", Fields(path=(1, PATH), generation=(2, ID),
@@ -108,12 +108,12 @@ MESSAGES = {
     0x17: ("NOT_STORED", Fields(path=(1, PATH), reason=(2, Number(1, low=1)), generation=(3, ID, False), error=(4, Number(2, low=1), False))),
     0x18: ("FINISH", Fields(items=(1, U64), bytes=(2, U64), unsent=(3, U64), digest=(4, ID), present=(5, Number(8, low=1), False),
                             differing=(6, Number(8, low=1), False), withheld=(7, Number(8, low=1), False),
-                            leftBehind=(8, Each(Row(Counted(1, low=1), U64), 64, lambda left: left[0]), False),
+                            leftBehind=(8, Each(Row(String(1, 255), U64), 64, lambda left: left[0]), False),
                             removed=(9, Number(8, low=1), False))),
     0x19: ("PROGRESS", Fixed(phase=U8, done=U64, total=U64)),
     0x1A: ("DONE", Fields(items=(1, U64), bytes=(2, U64), losses=(3, Each(Row(U8, U64), key=lambda loss: loss[0]), False),
                           notStored=(4, Number(8, low=1), False), renamed=(5, Number(8, low=1), False),
-                          names=(6, Each(Row(Counted(2), Counted(2)), 1024, lambda item: item[0]), False),
+                          names=(6, Each(Row(String(), String()), 1024, lambda item: item[0]), False),
                           removed=(7, Number(8, low=1), False), unsettled=(8, Number(8, low=1), False))),
     0x1B: ("RECEIPT", Fixed()),
     0x1E: ("PING", Fixed(token=U64)),
@@ -265,10 +265,10 @@ def early_message(kind, body):
 RECORD = Fields(
     path=(1, PATH), kind=(2, Number(1, 1, 5)), generation=(3, ID), size=(4, TOTAL, False), mode=(5, Number(2, high=0o7777), False),
     modified=(6, TIME, False), target=(7, PATH, False), owner=(8, Row(U32, U32), False),
-    attributes=(9, Each(Row(Counted(1, low=6), Counted(0)), key=lambda attribute: attribute[0]), False),
+    attributes=(9, Each(Row(String(6, 255), String()), key=lambda attribute: attribute[0]), False),
     acl=(10, Each(Row(Number(1, 1, 6), Number(1, high=7), U32), MAX_ENTRIES_OF_ACL), False),
     defaultAcl=(11, Each(Row(Number(1, 1, 6), Number(1, high=7), U32), MAX_ENTRIES_OF_ACL), False),
-    names=(12, Each(Row(Number(1, 1, 2), U32, Counted(1, low=1)), key=lambda name: name[:2]), False),
+    names=(12, Each(Row(Number(1, 1, 2), U32, String(1, 255)), key=lambda name: name[:2]), False),
     changed=(13, TIME, False))
 ALLOWED = {"size": {FILE, METADATA}, "mode": {DIRECTORY, FILE, METADATA}, "modified": {DIRECTORY, FILE, SYMLINK, METADATA},
            "target": {SYMLINK, HARDLINK}, "owner": {DIRECTORY, FILE, SYMLINK, METADATA}, "attributes": {DIRECTORY, FILE, METADATA},
@@ -308,7 +308,7 @@ Entry = collections.namedtuple("Entry", "kind path generation offset length chec
 
 def item(data):
     """The entry of a record's bytes."""
-    return bytes([ITEM]) + len(data).to_bytes(4, "big") + data
+    return bytes([ITEM]) + String().put(data)
 
 
 def crc_table():
@@ -345,9 +345,9 @@ def piece(kind, key, path, generation, offset, length, data=b""):
     """The entry of a CHUNK, a HOLE or a CONTENT, with its check."""
     made = check(key, kind, path, generation, offset, length, data)
     if kind == CONTENT:
-        return bytes([kind]) + U32.put(length) + made + data
-    size = U32 if kind == CHUNK else U64
-    return bytes([kind]) + U16.put(len(path)) + generation + U64.put(offset) + size.put(length) + made + path + data
+        return bytes([kind]) + made + String().put(data)
+    place = generation + U64.put(offset) + (U64.put(length) if kind == HOLE else b"") + made + String().put(path)
+    return bytes([kind]) + place + (b"" if kind == HOLE else String().put(data))
 
 
 def entries(plain, key):
@@ -356,23 +356,24 @@ def entries(plain, key):
     while not reader.is_over():
         kind = reader.number(1)
         if kind == ITEM:
-            data = reader.take(reader.number(4))
+            data = String().take(reader)
             file = record(data)
             yield Entry(ITEM, file["path"], file["generation"], data=data)
             continue
         if kind == CONTENT:
             require(file is not None and file["kind"] == FILE, "a CONTENT that is not behind a file's ITEM")
-            path, generation, offset, length = file["path"], file["generation"], 0, reader.number(4)
-            require(length == file["size"], "a CONTENT that is not all of its file")
-            found = reader.take(8)
+            path, generation, offset, found = file["path"], file["generation"], 0, reader.take(8)
         else:
             require(kind in (CHUNK, HOLE), f"an entry of the kind {kind}")
-            count, generation, offset = reader.number(2), reader.take(16), reader.number(8)
-            length = reader.number(4 if kind == CHUNK else 8)
-            found, path = reader.take(8), reader.take(count)
+            generation, offset = reader.take(16), reader.number(8)
+            length = reader.number(8) if kind == HOLE else None
+            found, path = reader.take(8), String().take(reader)
             check_path(path)
+        data = b"" if kind == HOLE else String().take(reader)
+        length = length if kind == HOLE else len(data)
         require(1 <= length <= (LARGEST if kind == HOLE else MAX_DATA) and offset + length <= LARGEST, f"a piece of {length} bytes")
-        data, file = (b"" if kind == HOLE else reader.take(length)), None
+        require(kind != CONTENT or length == file["size"], "a CONTENT that is not all of its file")
+        file = None
         made = check(key, kind, path, generation, offset, length, data)
         require(found == made, f"the check of {path!r} at {offset}: {found.hex()} came, and {made.hex()} fits")
         yield Entry(kind, path, generation, offset, length, found, data)

@@ -30,7 +30,7 @@ import Testing
     let disk = TightDisk(disk: try DirectoryDisk(making: Array("staging".utf8), in: directory), room: room)
     let offer = Offer(
       contents: .folders([Root(kind: .directory, name: Array("root".utf8))]), items: 1, bytes: 0,
-      allocated: 0, flags: flags, metadata: flags.contains(.estimated) ? nil : Limits.fileSize)
+      allocated: 0, flags: flags)
     return try Staging(on: disk, for: offer, transfer: 1, keys: testKeys)
   }
 
@@ -78,20 +78,18 @@ import Testing
     }
   }
 
-  @Test func `the offer's metadata needs space, twice, unless some of it is here`() {
-    let offer = Offer(
-      contents: .folders([]), items: 10, bytes: 0, allocated: 5_000, flags: [], metadata: 100_000)
+  @Test func `each item that is not here needs space besides its content`() {
+    let offer = Offer(contents: .folders([]), items: 10, bytes: 0, allocated: 5_000, flags: [])
     let shortage = { (available: UInt64, held: Tally) in
       SpaceShortage(of: offer, held: held, availableBytes: available, availableItems: nil)
     }
-    expect(shortage(205_000, Tally()) == nil)
-    expect(shortage(204_999, Tally())?.bytes.needed, is: 205_000)
-    expect(shortage(205_000 - 200_000 + 9 * 256, Tally(items: 1)) == nil)
-    expect(shortage(205_000 - 200_000 + 9 * 256 - 1, Tally(items: 1)) != nil)
+    expect(shortage(5_000 + 10 * 256, Tally()) == nil)
+    expect(shortage(5_000 + 10 * 256 - 1, Tally())?.bytes.needed, is: 5_000 + 10 * 256)
+    expect(shortage(5_000 + 9 * 256, Tally(items: 1)) == nil)
+    expect(shortage(5_000 + 9 * 256 - 1, Tally(items: 1)) != nil)
     expect(shortage(0, Tally(items: 10, bytes: 5_000)) == nil)
     let most = Offer(
-      contents: .folders([]), items: Limits.fileSize, bytes: 0, allocated: Limits.fileSize, flags: [],
-      metadata: Limits.fileSize)
+      contents: .folders([]), items: Limits.fileSize, bytes: 0, allocated: Limits.fileSize, flags: [])
     expect(
       SpaceShortage(of: most, held: Tally(), availableBytes: .max - 2, availableItems: nil)?.bytes.needed,
       is: UInt64.max

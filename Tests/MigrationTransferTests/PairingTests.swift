@@ -139,16 +139,13 @@ import Testing
     receiver.stop()
   }
 
-  @Test(
-    arguments: [(1, 1, [0x0F, 0, 1, 5]), (4, 9, [0x0F, 0, 3, 5, 3, 3])] as [(UInt8, UInt8, [UInt8])])
-  func `a client of other versions gets those of the receiver, and one of version 1 the reason alone`(
-    lowest: UInt8, highest: UInt8, answer: [UInt8]
-  ) throws {
+  @Test(arguments: [(1, 1), (2, 2), (4, 9)] as [(UInt8, UInt8)])
+  func `a client of other versions gets those of the receiver`(lowest: UInt8, highest: UInt8) throws {
     let receiver = try RunningReceiver(try Scratch())
     _ = try receiver.events.code()
     var client = try StrangeClient(port: try receiver.port())
     try client.say([0x01, 0x00, 0x0B] + Array("PEER".utf8) + [lowest, highest, 1, 0, 0, 0, 0])
-    expect(try client.connection.readExactly(answer.count, until: soon()), is: answer)
+    expect(try client.connection.readExactly(6, until: soon()), is: [0x0F, 0, 3, 5, 3, 3])
     receiver.stop()
   }
 

@@ -227,7 +227,7 @@ extension Part {
 extension PartTotals {
   init(_ offer: Offer) {
     self.init(
-      items: offer.items, bytes: offer.bytes, allocated: offer.allocated, flags: offer.flags, metadata: offer.metadata)
+      items: offer.items, bytes: offer.bytes, allocated: offer.allocated, flags: offer.flags)
   }
 }
 

@@ -7,8 +7,7 @@ func body(_ fields: [Field]) -> [UInt8] {
   var writer = ByteWriter()
   for (tag, value) in fields {
     writer.u8(tag)
-    writer.varint(UInt64(value.count))
-    writer.array(value)
+    writer.string(value)
   }
   return writer.bytes
 }
@@ -27,6 +26,13 @@ func read(_ type: FrameType, _ body: [UInt8]) throws(Violation) -> ControlMessag
 /// The violation that the body is; nil for a valid one.
 func code(_ type: FrameType, _ body: [UInt8]) -> Violation.Code? {
   violation { () throws(Violation) in _ = try read(type, body) }
+}
+
+/// Bytes with their length in front (Protocol §5).
+func string(_ value: [UInt8]) -> [UInt8] {
+  var writer = ByteWriter()
+  writer.string(value)
+  return writer.bytes
 }
 
 func u16(_ value: UInt16) -> [UInt8] { [UInt8(value >> 8), UInt8(truncatingIfNeeded: value)] }

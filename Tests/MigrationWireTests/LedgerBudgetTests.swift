@@ -222,20 +222,15 @@ import Testing
 
   // MARK: Offers
 
-  @Test func `an offer without a sum of metadata lets every item have the longest record`() {
+  @Test func `an offer lets every item have the longest record`() {
     let contents = Offer.Contents.folders([])
-    let offer = { (items: UInt64, flags: Offer.Flags, metadata: UInt64?) in
-      Offer(contents: contents, items: items, bytes: 0, allocated: 0, flags: flags, metadata: metadata)
+    let bound = { (items: UInt64, flags: Offer.Flags) in
+      Offer(contents: contents, items: items, bytes: 0, allocated: 0, flags: flags).bound
     }
-    expect(offer(100, [], nil).bound.metadata, is: 100 * 262_144 * 5 / 4 + 16_777_216)
-    expect(offer(100, [], 8_000).bound.metadata, is: 10_000 + 16_777_216)
-    expect(offer(0, [], 0).bound.metadata, is: 16_777_216)
-    let most = Limits.fileSize + Limits.fileSize / 4 + 16_777_216
-    expect(offer(Limits.fileSize, [], Limits.fileSize).bound.metadata, is: most)
-    expect(offer(Limits.fileSize, [], nil).bound.metadata, is: most)
-    for metadata in [nil, 0, Limits.fileSize] as [UInt64?] {
-      let bound = offer(100, .estimated, metadata).bound
-      expect(bound.metadata == 16_777_216 && bound.metadataPerItem == 262_144)
-    }
+    expect(bound(100, []).metadata, is: 100 * 327_680 + 16_777_216)
+    expect(bound(0, []).metadata, is: 16_777_216)
+    expect(bound(Limits.fileSize, []).metadata, is: Limits.fileSize + Limits.fileSize / 4 + 16_777_216)
+    let estimated = bound(100, .estimated)
+    expect(estimated.metadata == 16_777_216 && estimated.metadataPerItem == 262_144)
   }
 }

@@ -110,12 +110,12 @@ import Testing
         let frame = [0x0F, 0, UInt8(count), reason, 2, 0, 3].prefix(3 + count)
         return (try? PairingFrame(Array(frame).span)) != nil
       }
-      let known: [UInt8: [Int]] = [0: [], 4: [1, 4], 5: [1, 3], 8: []]
+      let known: [UInt8: [Int]] = [0: [], 4: [4], 5: [3], 8: []]
       expect(lengths, is: known[reason] ?? [1], "\(reason)")
     }
   }
 
-  @Test func `this program says the long forms`() {
+  @Test func `ABORT says when to come again, and the versions of this program`() {
     expect(PairingFrame.abort(saying: .busy).bytes, is: [0x0F, 0, 4, 4, 0, 0, 0])
     expect(PairingFrame.abort(saying: .version).bytes, is: [0x0F, 0, 3, 5, 3, 3])
     expect(PairingFrame.abort(saying: .unknownPeer).bytes, is: [0x0F, 0, 1, 7])

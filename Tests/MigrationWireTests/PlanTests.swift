@@ -11,17 +11,17 @@ import Testing
   private var app: [Field] { [(1, [2]), (2, ascii("i")), (3, ascii("n")), (5, body(identity)), (8, u64(1))] }
   private let later: [Field] = [(1, [200]), (3, ascii("n")), (8, u64(1))]
 
-  private func counted(_ elements: [[UInt8]]) -> [UInt8] { elements.flatMap { u32(UInt32($0.count)) + $0 } }
+  private func list(_ elements: [[UInt8]]) -> [UInt8] { elements.flatMap(string) }
 
   private func plan(_ parts: [[UInt8]], _ others: [Field] = []) -> [UInt8] {
-    body([(2, counted(parts)), (3, u32(0))] + others)
+    body([(2, list(parts)), (3, u32(0))] + others)
   }
 
   private func code(ofPart part: [UInt8]) -> Violation.Code? { code(.plan, plan([part])) }
 
   private func code(_ type: FrameType, _ body: [UInt8]) -> Violation.Code? { MigrationWireTests.code(type, body) }
 
-  private func root(_ name: [UInt8], kind: UInt8 = 1) -> [UInt8] { [kind, UInt8(name.count)] + name }
+  private func root(_ name: [UInt8], kind: UInt8 = 1) -> [UInt8] { [kind] + string(name) }
 
   @Test func `a part has its kind's fields, and no other kind's`() {
     for part in [folders, files, app, later] { expect(code(ofPart: body(part)) == nil) }
@@ -46,6 +46,7 @@ import Testing
     expect(code(ofPart: changed(all, 2, [])), is: .value)
     expect(code(ofPart: changed(all, 4, root([0x62]) + root([0x61]))), is: .value)
     expect(code(ofPart: changed(all, 4, root([0x61], kind: 5))), is: .unknown)
+    expect(code(ofPart: changed(all, 4, root([UInt8](repeating: 0x61, count: 256)))), is: .value)
     expect(code(ofPart: changed(all, 5, body([(1, ascii("s"))]))), is: .field)
     guard case .plan(let plan)? = try read(.plan, plan([changed(all, 9, nil)])) else {
       Issue.record("no plan")
@@ -105,9 +106,7 @@ import Testing
   }
 
   @Test func `folders and apps of files have paths of a home, by ascending keys`() {
-    func path(_ key: String, _ path: [UInt8]) -> [UInt8] {
-      [UInt8(key.utf8.count)] + ascii(key) + u16(UInt16(path.count)) + path
-    }
+    func path(_ key: String, _ path: [UInt8]) -> [UInt8] { string(ascii(key)) + string(path) }
     let home = path("home", ascii("/home/anna"))
     for part in [files, folders, later] {
       expect(code(ofPart: changed(part, 10, home + path("music", ascii("/")))) == nil)
@@ -134,8 +133,8 @@ import Testing
     expect(code(.plan, plan([])) == .value && code(.plan, body([(3, u32(0))])) == .field)
     expect(code(.plan, plan(Array(parts.dropFirst()))) == nil)
     expect(code(.plan, plan(parts)), is: .limit)
-    expect(code(.plan, body([(2, counted([body(folders)]))])), is: .field)
-    expect(code(.plan, body([(2, counted([body(folders)]).dropLast()), (3, u32(0))])), is: .truncated)
+    expect(code(.plan, body([(2, list([body(folders)]))])), is: .field)
+    expect(code(.plan, body([(2, list([body(folders)]).dropLast()), (3, u32(0))])), is: .truncated)
   }
 
   @Test func `all parts together have 65,536 roots, also those of unknown kinds`() throws {
@@ -180,7 +179,7 @@ import Testing
   // MARK: Verdicts
 
   private func verdict(_ parts: [[UInt8]]) -> [Field] {
-    [(1, run(0, 16)), (2, run(0, 16)), (3, u64(2_621_440)), (4, u16(1)), (5, counted(parts)), (6, u32(0))]
+    [(1, run(0, 16)), (2, run(0, 16)), (3, u64(2_621_440)), (4, u16(1)), (5, list(parts)), (6, u32(0))]
   }
 
   private var taken: [UInt8] { body([(1, u16(0))]) }

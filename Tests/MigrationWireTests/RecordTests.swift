@@ -25,8 +25,7 @@ import Testing
     var writer = ByteWriter()
     for (tag, value) in [(1, path), (2, [kind]), (3, run(0, 16))] + fields.sorted(by: { $0.0 < $1.0 }) {
       writer.u8(tag)
-      writer.varint(UInt64(value.count))
-      writer.array(value)
+      writer.string(value)
     }
     let bytes = writer.bytes
     let record = try ItemRecord(bytes.span, 0..<bytes.count)
@@ -66,7 +65,7 @@ import Testing
     expect(!acceptsFile(12, [0] + bob.dropFirst()) && !acceptsFile(12, [3] + bob.dropFirst()))
     expect(!acceptsFile(12, [1, 0, 0, 0, 1, 0]) && !acceptsFile(12, [1, 0, 0, 0, 1, 1, 0]))
     expect(!acceptsFile(12, [2] + bob.dropFirst() + bob))
-    let long = (0..<125).flatMap { [1, 0, 0, 0, UInt8($0), 154] + run(1, 154) }
+    let long = (0..<125).flatMap { [1, 0, 0, 0, UInt8($0)] + string(run(1, 153)) }
     expect(long.count == Limits.ownerNames && acceptsFile(12, long))
     expect(!acceptsFile(12, long + [2, 0, 0, 0, 1, 1, 97]))
   }
@@ -126,12 +125,7 @@ import Testing
   }
 
   private func attribute(_ name: String, _ value: Int = 0) -> [UInt8] {
-    var writer = ByteWriter()
-    writer.u8(UInt8(name.utf8.count))
-    writer.array(ascii(name))
-    writer.varint(UInt64(value))
-    writer.array([UInt8](repeating: 7, count: value))
-    return writer.bytes
+    string(ascii(name)) + string([UInt8](repeating: 7, count: value))
   }
 
   @Test func `attributes are of the user namespace, ascend, and have no NUL`() {
@@ -142,6 +136,8 @@ import Testing
     ] {
       expect(!acceptsFile(9, names.flatMap { attribute($0) }), "\(names)")
     }
+    let long = "user." + String(repeating: "a", count: 250)
+    expect(acceptsFile(9, attribute(long)) && !acceptsFile(9, attribute(long + "a")))
     expect(!acceptsFile(9, []) && !acceptsFile(9, [255]) && !acceptsFile(9, [6] + ascii("user.a") + [1]))
     expect(!acceptsFile(9, [6] + ascii("user.a") + [UInt8](repeating: 0xFF, count: 8)))
   }
@@ -172,12 +168,12 @@ import Testing
   {
     var writer = ByteWriter()
     writer.u8(kind)
-    writer.u16(UInt16(name.count))
     writer.u128(1)
     writer.u64(offset)
-    if kind == 3 { writer.u64(length) } else { writer.u32(UInt32(truncatingIfNeeded: length)) }
+    if kind == 3 { writer.u64(length) }
     writer.array([UInt8](repeating: 9, count: 8))
-    writer.array(name)
+    writer.string(name)
+    if kind == 2 { writer.varint(length) }
     writer.array([UInt8](repeating: 8, count: data))
     return writer.bytes
   }
@@ -220,7 +216,7 @@ import Testing
     expect(code(place(kind: 2, offset: 0, length: 1, data: 1)) == nil)
     expect(code(place(kind: 2, offset: 0, length: 1_048_576, data: 1_048_576)) == nil)
     expect(code(place(kind: 2, offset: 0, length: 1_048_577, data: 1_048_577)), is: .limit)
-    expect(code(place(kind: 2, offset: 0, length: .max)), is: .limit)
+    expect(code(place(kind: 2, offset: 0, length: 1 << 62 - 1)), is: .truncated)
     expect(code(place(kind: 2, offset: 0, length: 5, data: 4)), is: .truncated)
   }
 

@@ -21,10 +21,7 @@ package struct SpaceShortage: Equatable, Sendable, CustomStringConvertible {
     let missingItems = offer.items.subtractingClamped(held.items)
     let missing = offer.allocated.subtractingClamped(held.bytes)
     guard missingItems > 0 || missing > 0 else { return nil }
-    var overhead = missingItems.multipliedClamped(by: Self.overheadPerItem)
-    // Records are in the journal and in the metadata of the items. How many of them are already
-    // here is unknown.
-    if held.items == 0, let metadata = offer.metadata { overhead = max(overhead, metadata.multipliedClamped(by: 2)) }
+    let overhead = missingItems.multipliedClamped(by: Self.overheadPerItem)
     // Both are less than 2⁶³ afterwards.
     let needed = (missing + min(overhead, Limits.fileSize)).addingClamped(reserve.bytes)
     bytes = Close.Space(needed: needed, available: availableBytes)

@@ -24,8 +24,8 @@ package struct ExtendedMetadata: Equatable, Sendable {
     for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
       if name.starts(with: "user.".utf8) {
         guard let value = try descriptor.attribute(name) else { continue }
-        // A length takes at most four bytes, the name's length one.
-        room -= name.count + value.count + 5
+        // The name's length takes at most two bytes, the value's four.
+        room -= name.count + value.count + 6
         guard room >= 0 else { throw Self.tooMuch("its extended attributes take more than 128 KiB") }
         attributes.append(ExtendedAttribute(name: name, value: value))
       } else if name == AccessListKind.access.attribute {

@@ -151,7 +151,9 @@ final class FramePacker {
   }
 
   /// The bytes of the entries before a small file's content.
-  private static func lead(of record: ItemRecord) -> Int { 1 + 4 + record.length + 1 + 4 + 8 }
+  private static func lead(of record: ItemRecord) -> Int {
+    EntryWriter.length(of: record) + EntryWriter.length(ofContent: Int(record.size))
+  }
 
   /// Adds the file whose content was read last.
   func addSmallFile(_ record: ItemRecord) {
@@ -160,7 +162,7 @@ final class FramePacker {
     EntryWriter.item(record, to: &prefix)
     let place = ChunkPlace(path: record.path, generation: record.generation, range: 0..<record.size)
     EntryWriter.content(length: size, check(place, lead, size), to: &prefix)
-    precondition(prefix.bytes.count == lead, "a record is as long as its length says")
+    precondition(prefix.bytes.count == lead, "the content lies behind its entries")
     frame.commit(prefix.bytes, followedBy: size)
     count(record, contentBytes: record.size)
   }
@@ -171,7 +173,7 @@ final class FramePacker {
     _ place: ChunkPlace, orHole: Bool = false, _ read: (inout MutableSpan<UInt8>) throws(SystemError) -> Bool
   ) throws(ArchiveError) -> Bool {
     let size = place.range.count
-    let lead = 1 + 2 + 16 + 8 + 4 + 8 + place.path.bytes.count
+    let lead = EntryWriter.length(of: place)
     do {
       guard try frame.withFreeSpace(at: lead, length: size, read) else { return false }
     } catch {

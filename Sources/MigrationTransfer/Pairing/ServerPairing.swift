@@ -15,12 +15,7 @@ enum ServerPairing {
     guard case (.clientHello(let versions, let mode), let bytes) = try connection.pairingFrame(until: deadline) else {
       throw misplaced
     }
-    guard versions.contains(PairingFrame.version) else {
-      // A program of version 1 knows the reason alone.
-      guard versions.upperBound == 1 else { throw ConnectionError(.version) }
-      connection.end(with: .abort(.version))
-      throw ConnectionError(.closed, "the other device has an older peer")
-    }
+    guard versions.contains(PairingFrame.version) else { throw ConnectionError(.version) }
     return (mode, bytes)
   }
 

@@ -259,15 +259,14 @@ extension Offer {
   fileprivate func besides(_ others: Tally) -> Offer {
     Offer(
       contents: contents, items: items.addingClamped(others.items), bytes: bytes,
-      allocated: min(Limits.fileSize, allocated.addingClamped(others.bytes)), flags: flags, metadata: metadata)
+      allocated: min(Limits.fileSize, allocated.addingClamped(others.bytes)), flags: flags)
   }
 }
 
 extension PartTotals {
   fileprivate init(_ offer: Offer, _ part: UInt16) {
     self.init(
-      part: part, items: offer.items, bytes: offer.bytes, allocated: offer.allocated, flags: offer.flags,
-      metadata: offer.metadata)
+      part: part, items: offer.items, bytes: offer.bytes, allocated: offer.allocated, flags: offer.flags)
   }
 }
 

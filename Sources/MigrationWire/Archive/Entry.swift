@@ -65,48 +65,46 @@ package struct EntryReader: Sendable {
   }
 
   private mutating func item(_ bytes: Span<UInt8>) throws(Violation) -> Entry {
-    let length = Int(try reader.u32(bytes))
-    let record = try ItemRecord(bytes, try reader.take(length))
+    let record = try ItemRecord(bytes, try reader.string(bytes))
     guard !reader.isAtEnd, bytes[reader.offset] == Entry.Kind.content else { return .item(record, content: nil) }
     _ = try reader.u8(bytes)
-    let size = Int(try reader.u32(bytes))
-    guard case .file(UInt64(size)) = record.body, size > 0, size <= Limits.chunk else {
+    let content = Entry.Content(check: try reader.u64(bytes), data: try reader.string(bytes))
+    guard case .file(UInt64(content.data.count)) = record.body, (1...Limits.chunk).contains(content.data.count) else {
       throw Violation(.value, "the content of a file")
     }
-    let check = try reader.u64(bytes)
-    return .item(record, content: Entry.Content(check: check, data: try reader.take(size)))
+    return .item(record, content: content)
   }
 
   private mutating func chunk(_ bytes: Span<UInt8>) throws(Violation) -> Entry {
-    let pathLength = Int(try reader.u16(bytes))
     let generation = try reader.u128(bytes)
     let offset = try reader.u64(bytes)
-    let length = Int(try reader.u32(bytes))
-    guard length > 0, length <= Limits.chunk else { throw Violation(.limit, "a chunk") }
     let check = try reader.u64(bytes)
-    let place = try place(bytes, pathLength, generation, offset, UInt64(length), isHole: false)
-    return .chunk(place, check, data: try reader.take(length))
+    let path = try path(bytes)
+    let data = try reader.string(bytes)
+    guard (1...Limits.chunk).contains(data.count) else { throw Violation(.limit, "a chunk") }
+    let range = try range(offset, UInt64(data.count))
+    return .chunk(ChunkPlace(path: path, generation: generation, range: range), check, data: data)
   }
 
   private mutating func hole(_ bytes: Span<UInt8>) throws(Violation) -> Entry {
-    let pathLength = Int(try reader.u16(bytes))
     let generation = try reader.u128(bytes)
     let offset = try reader.u64(bytes)
     let length = try reader.u64(bytes)
     guard length > 0 else { throw Violation(.value, "a hole") }
     let check = try reader.u64(bytes)
-    return .hole(try place(bytes, pathLength, generation, offset, length, isHole: true), check)
+    let range = try range(offset, length)
+    return .hole(ChunkPlace(path: try path(bytes), generation: generation, range: range, isHole: true), check)
   }
 
-  private mutating func place(
-    _ bytes: Span<UInt8>, _ pathLength: Int, _ generation: Generation, _ offset: UInt64, _ length: UInt64,
-    isHole: Bool
-  ) throws(Violation) -> ChunkPlace {
+  private mutating func path(_ bytes: Span<UInt8>) throws(Violation) -> ArchivePath {
+    try ArchivePath(copying: bytes.extracting(try reader.string(bytes)))
+  }
+
+  private func range(_ offset: UInt64, _ length: UInt64) throws(Violation) -> Range<UInt64> {
     guard offset <= Limits.fileSize, length <= Limits.fileSize - offset else {
       throw Violation(.limit, "the place of a chunk")
     }
-    let path = try ArchivePath(copying: bytes.extracting(try reader.take(pathLength)))
-    return ChunkPlace(path: path, generation: generation, range: offset..<offset + length, isHole: isHole)
+    return offset..<offset + length
   }
 }
 
@@ -115,28 +113,40 @@ package enum EntryWriter {
   /// The whole ITEM entry.
   package static func item(_ record: ItemRecord, to writer: inout ByteWriter) {
     writer.u8(Entry.Kind.item)
+    let length = record.length
+    writer.varint(UInt64(length))
     let start = writer.bytes.count
-    writer.u32(0)
     record.write(to: &writer)
-    writer.u32(UInt32(writer.bytes.count - start - 4), at: start)
+    precondition(writer.bytes.count == start + length, "a record is as long as its length says")
   }
+
+  /// The number of bytes of an ITEM entry.
+  package static func length(of record: ItemRecord) -> Int { 1 + ByteWriter.stringSize(record.length) }
 
   /// A CHUNK or HOLE entry without its data, which follows.
   package static func place(_ place: ChunkPlace, _ check: ChunkCheck, to writer: inout ByteWriter) {
     writer.u8(place.isHole ? Entry.Kind.hole : Entry.Kind.chunk)
-    writer.u16(UInt16(place.path.bytes.count))
     writer.u128(place.generation)
     writer.u64(place.range.lowerBound)
     let length = place.range.upperBound - place.range.lowerBound
-    if place.isHole { writer.u64(length) } else { writer.u32(UInt32(length)) }
+    if place.isHole { writer.u64(length) }
     writer.u64(check)
-    writer.array(place.path.bytes)
+    writer.string(place.path.bytes)
+    if !place.isHole { writer.varint(length) }
+  }
+
+  /// The number of bytes of a CHUNK entry without its data.
+  package static func length(of place: ChunkPlace) -> Int {
+    1 + 16 + 8 + 8 + ByteWriter.stringSize(place.path.bytes.count) + ByteWriter.varintSize(UInt64(place.range.count))
   }
 
   /// The header of a CONTENT entry, which follows its ITEM entry directly.
   package static func content(length: Int, _ check: ChunkCheck, to writer: inout ByteWriter) {
     writer.u8(Entry.Kind.content)
-    writer.u32(UInt32(length))
     writer.u64(check)
+    writer.varint(UInt64(length))
   }
+
+  /// The number of bytes of a CONTENT entry without its data.
+  package static func length(ofContent count: Int) -> Int { 1 + 8 + ByteWriter.varintSize(UInt64(count)) }
 }

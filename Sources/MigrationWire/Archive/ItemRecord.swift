@@ -264,8 +264,8 @@ package struct ItemRecord: Equatable, Sendable {
 
   private var namesLength: Int { names.reduce(0) { $0 + $1.length } }
 
-  /// The number of bytes that `write` writes. The record counts as that many bytes of
-  /// metadata (Protocol §6.2, metadata).
+  /// The number of bytes that `write` writes. The record counts as that many bytes of metadata
+  /// (Protocol §11).
   package var length: Int {
     // Kind and generation, and their tags and lengths.
     var length = Fields.length(ofValue: path.bytes.count) + 3 + 18
@@ -312,11 +312,8 @@ package struct ExtendedAttribute: Equatable, Sendable {
     guard reader.remaining <= Limits.attributes else { throw Violation(.limit, subject) }
     var list: [ExtendedAttribute] = []
     while !reader.isAtEnd {
-      let name = try reader.array(bytes, Int(try reader.u8(bytes)))
-      let length = try reader.varint(bytes)
-      guard length <= UInt64(reader.remaining) else { throw Violation(.truncated, subject) }
-      let value = try reader.array(bytes, Int(length))
-      guard name.starts(with: "user.".utf8), name.count > 5, !name.contains(0),
+      let (name, value) = (try reader.stringBytes(bytes), try reader.stringBytes(bytes))
+      guard name.starts(with: "user.".utf8), (6...Limits.attributeName).contains(name.count), !name.contains(0),
         list.last.map({ $0.name.lexicographicallyPrecedes(name) }) ?? true
       else { throw Violation(.value, subject) }
       list.append(ExtendedAttribute(name: name, value: value))
@@ -326,15 +323,13 @@ package struct ExtendedAttribute: Equatable, Sendable {
 
   static func write(_ list: [ExtendedAttribute], to writer: inout ByteWriter) {
     for attribute in list {
-      writer.u8(UInt8(attribute.name.count))
-      writer.array(attribute.name)
-      writer.varint(UInt64(attribute.value.count))
-      writer.array(attribute.value)
+      writer.string(attribute.name)
+      writer.string(attribute.value)
     }
   }
 
   /// The length of the attribute in a list.
-  fileprivate var length: Int { 1 + name.count + ByteWriter.varintSize(UInt64(value.count)) + value.count }
+  fileprivate var length: Int { ByteWriter.stringSize(name.count) + ByteWriter.stringSize(value.count) }
 }
 
 /// One entry of a POSIX access control list.

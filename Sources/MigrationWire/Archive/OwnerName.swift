@@ -16,7 +16,7 @@ package struct OwnerName: Hashable, Sendable {
   }
 
   /// The length of the name in a list.
-  package var length: Int { 1 + 4 + 1 + name.count }
+  package var length: Int { 1 + 4 + ByteWriter.stringSize(name.count) }
 
   static func readList(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [OwnerName] {
     let subject = "an item's names of owners"
@@ -24,8 +24,10 @@ package struct OwnerName: Hashable, Sendable {
     var list: [OwnerName] = []
     while !reader.isAtEnd {
       guard let kind = Kind(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, subject) }
-      let name = OwnerName(kind, try reader.u32(bytes), try reader.array(bytes, Int(try reader.u8(bytes))))
-      guard !name.name.isEmpty, !name.name.contains(0), list.last.map({ $0.rank < name.rank }) ?? true else {
+      let name = OwnerName(kind, try reader.u32(bytes), try reader.stringBytes(bytes))
+      guard (1...Limits.name).contains(name.name.count), !name.name.contains(0),
+        list.last.map({ $0.rank < name.rank }) ?? true
+      else {
         throw Violation(.value, subject)
       }
       list.append(name)
@@ -37,8 +39,7 @@ package struct OwnerName: Hashable, Sendable {
     for name in list {
       writer.u8(name.kind.rawValue)
       writer.u32(name.id)
-      writer.u8(UInt8(name.name.count))
-      writer.array(name.name)
+      writer.string(name.name)
     }
   }
 

@@ -53,6 +53,18 @@ package struct ByteReader: Sendable {
     return value
   }
 
+  /// Takes the next string, which has its length in front (Protocol §5). Returns the range of its bytes.
+  package mutating func string(_ bytes: Span<UInt8>) throws(Violation) -> Range<Int> {
+    let length = try varint(bytes)
+    guard length <= UInt64(remaining) else { throw Violation(.truncated, subject) }
+    return try take(Int(length))
+  }
+
+  /// Copies the next string.
+  package mutating func stringBytes(_ bytes: Span<UInt8>) throws(Violation) -> [UInt8] {
+    [UInt8](copying: bytes.extracting(try string(bytes)))
+  }
+
   /// Copies the next `count` bytes.
   package mutating func array(_ bytes: Span<UInt8>, _ count: Int) throws(Violation) -> [UInt8] {
     [UInt8](copying: bytes.extracting(try take(count)))
@@ -134,6 +146,15 @@ package struct ByteWriter: Sendable {
     if size == 1 { return u8(UInt8(value)) }
     integer(value | UInt64(size.trailingZeroBitCount) << UInt64(size * 8 - 2), size)
   }
+
+  /// Writes a string of Protocol §5: its length in front.
+  package mutating func string(_ value: [UInt8]) {
+    varint(UInt64(value.count))
+    array(value)
+  }
+
+  /// The number of bytes of a string of `count` bytes.
+  package static func stringSize(_ count: Int) -> Int { varintSize(UInt64(count)) + count }
 
   /// The number of bytes of the varint of `value`.
   package static func varintSize(_ value: UInt64) -> Int {

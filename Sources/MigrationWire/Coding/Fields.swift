@@ -52,7 +52,7 @@ package struct Fields: Hashable, Sendable {
   }
 
   /// The number of bytes of a field whose value has `count` bytes.
-  static func length(ofValue count: Int) -> Int { 1 + ByteWriter.varintSize(UInt64(count)) + count }
+  static func length(ofValue count: Int) -> Int { 1 + ByteWriter.stringSize(count) }
 
   /// The number of bytes that `write` writes.
   package var length: Int { fields.reduce(0) { $0 + Self.length(ofValue: $1.value.count) } }
@@ -60,8 +60,7 @@ package struct Fields: Hashable, Sendable {
   package func write(to writer: inout ByteWriter) {
     for field in fields {
       writer.u8(field.tag)
-      writer.varint(UInt64(field.value.count))
-      writer.array(field.value)
+      writer.string(field.value)
     }
   }
 
@@ -165,12 +164,12 @@ struct FieldReader {
   mutating func next(_ bytes: Span<UInt8>) throws(Violation) -> (tag: UInt8, value: Range<Int>)? {
     guard !reader.isAtEnd else { return nil }
     let tag = try reader.u8(bytes)
-    let length = try reader.varint(bytes)
     guard tag > last else { throw Violation(.field, subject) }
-    guard count < Limits.fields, length <= UInt64(reader.remaining) else { throw Violation(.truncated, subject) }
+    let value = try reader.string(bytes)
+    guard count < Limits.fields else { throw Violation(.truncated, subject) }
     last = tag
     count += 1
-    return (tag, try reader.take(Int(length)))
+    return (tag, value)
   }
 }
 
@@ -204,8 +203,7 @@ struct FieldWriter {
   private mutating func writeUnknown(below tag: UInt8?, to writer: inout ByteWriter) {
     while let field = unknown.first, tag.map({ field.tag < $0 }) ?? true {
       writer.u8(field.tag)
-      writer.varint(UInt64(field.value.count))
-      writer.array(field.value)
+      writer.string(field.value)
       unknown.removeFirst()
     }
   }

@@ -78,7 +78,7 @@ extension Offer {
         items: items + items / 2 + 1_048_576, bytes: mostBytes(bytes + bytes / 2 + 1_073_741_824),
         metadata: Limits.metadataMargin, metadataPerItem: UInt64(Limits.record))
     }
-    let metadata = metadata ?? min(Limits.fileSize, items.multipliedClamped(by: UInt64(Limits.record)))
+    let metadata = min(Limits.fileSize, items.multipliedClamped(by: UInt64(Limits.record)))
     return Bound(
       items: items + items / 4 + 1_024, bytes: mostBytes(bytes + bytes / 4 + 67_108_864),
       metadata: metadata + metadata / 4 + Limits.metadataMargin)

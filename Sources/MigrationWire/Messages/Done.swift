@@ -133,8 +133,8 @@ package struct RenamedItem: Equatable, Sendable {
     let subject = "the items under other names"
     var (list, size): ([RenamedItem], Int) = ([], 0)
     repeat {
-      let path = try ArchivePath(try reader.array(bytes, Int(try reader.u16(bytes))))
-      let item = RenamedItem(path: path, target: try ArchivePath(try reader.array(bytes, Int(try reader.u16(bytes)))))
+      let path = try ArchivePath(try reader.stringBytes(bytes))
+      let item = RenamedItem(path: path, target: try ArchivePath(try reader.stringBytes(bytes)))
       size += item.size
       guard list.count < Limits.renamed, size <= Limits.renamedBytes else { throw Violation(.limit, subject) }
       guard list.last.map({ $0.path.bytes.lexicographicallyPrecedes(path.bytes) }) ?? true else {
@@ -146,10 +146,7 @@ package struct RenamedItem: Equatable, Sendable {
   }
 
   fileprivate func write(to writer: inout ByteWriter) {
-    for bytes in [path.bytes, target.bytes] {
-      writer.u16(UInt16(bytes.count))
-      writer.array(bytes)
-    }
+    for bytes in [path.bytes, target.bytes] { writer.string(bytes) }
   }
 }
 

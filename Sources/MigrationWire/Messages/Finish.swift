@@ -146,8 +146,10 @@ package struct LeftBehind: Equatable, Sendable {
     let subject = "the attributes that are left behind"
     var list: [LeftBehind] = []
     repeat {
-      let name = try reader.array(bytes, Int(try reader.u8(bytes)))
-      guard !name.isEmpty, list.last.map({ $0.name.lexicographicallyPrecedes(name) }) ?? true else {
+      let name = try reader.stringBytes(bytes)
+      guard (1...Limits.attributeName).contains(name.count),
+        list.last.map({ $0.name.lexicographicallyPrecedes(name) }) ?? true
+      else {
         throw Violation(.value, subject)
       }
       guard list.count < Limits.leftBehind else { throw Violation(.limit, subject) }
@@ -157,8 +159,7 @@ package struct LeftBehind: Equatable, Sendable {
   }
 
   func write(to writer: inout ByteWriter) {
-    writer.u8(UInt8(name.count))
-    writer.array(name)
+    writer.string(name)
     writer.u64(count)
   }
 }

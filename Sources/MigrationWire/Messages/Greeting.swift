@@ -101,13 +101,12 @@ package struct AppRequest: Equatable, Sendable {
     let subject = "the options for an app"
     var options: [Option] = []
     while !reader.isAtEnd {
-      let nameBytes = try reader.array(bytes, Int(try reader.u8(bytes)))
-      guard let name = String(validating: nameBytes, as: UTF8.self), !name.isEmpty,
-        options.last.map({ $0.name.utf8.lexicographicallyPrecedes(name.utf8) }) ?? true
+      guard let name = String(validating: try reader.stringBytes(bytes), as: UTF8.self),
+        OptionNames.isValid(name), options.last.map({ $0.name.utf8.lexicographicallyPrecedes(name.utf8) }) ?? true
       else { throw Violation(.value, subject) }
-      let length = Int(try reader.u32(bytes))
-      guard length <= Limits.optionValue else { throw Violation(.limit, subject) }
-      options.append(Option(name: name, value: try reader.array(bytes, length)))
+      let value = try reader.string(bytes)
+      guard value.count <= Limits.optionValue else { throw Violation(.limit, subject) }
+      options.append(Option(name: name, value: [UInt8](copying: bytes.extracting(value))))
     }
     return options
   }
@@ -123,28 +122,29 @@ package struct AppRequest: Equatable, Sendable {
   /// Writes only the options.
   package func writeOptions(to writer: inout ByteWriter) {
     for option in options {
-      writer.u8(UInt8(option.name.utf8.count))
-      writer.array(Array(option.name.utf8))
-      writer.u32(UInt32(option.value.count))
-      writer.array(option.value)
+      writer.string(Array(option.name.utf8))
+      writer.string(option.value)
     }
   }
 }
 
-/// The names of options for an app's exporter: a list of `nameLength u8, name`, ascending.
+/// The names of options for an app's exporter: a list of strings, ascending.
 package enum OptionNames {
   /// The names in the order of their bytes; nil if they are too many or too long to be listed.
   package static func list(_ names: some Sequence<String>) -> [String]? {
     var names = Set(names.prefix(Limits.optionNames + 1))
     names.remove("")
-    guard names.count <= Limits.optionNames, names.allSatisfy({ $0.utf8.count <= Limits.name }) else { return nil }
+    guard names.count <= Limits.optionNames, names.allSatisfy(isValid) else { return nil }
     return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
   /// Reads the names that `write` wrote.
   package static func read(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [String] {
-    try reader.names(of: "the names of options", bytes, atMost: Limits.optionNames) { !$0.isEmpty }
+    try reader.names(of: "the names of options", bytes, atMost: Limits.optionNames, where: isValid)
   }
+
+  /// Whether an option can have this name.
+  fileprivate static func isValid(_ name: String) -> Bool { (1...Limits.name).contains(name.utf8.count) }
 
   /// Writes names in ascending order.
   package static func write(_ names: [String], to writer: inout ByteWriter) { writer.names(names) }

@@ -16,19 +16,14 @@ package struct PartTotals: Equatable, Sendable {
   /// The files' space on a disk.
   package let allocated: UInt64
   package let flags: Flags
-  /// The sum of the lengths of all records; nil where the sender does not know it.
-  package let metadata: UInt64?
   private var unknown = Fields()
 
-  package init(
-    part: UInt16 = 0, items: UInt64, bytes: UInt64, allocated: UInt64, flags: Flags = [], metadata: UInt64? = nil
-  ) {
+  package init(part: UInt16 = 0, items: UInt64, bytes: UInt64, allocated: UInt64, flags: Flags = []) {
     self.part = part
     self.items = items
     self.bytes = bytes
     self.allocated = allocated
     self.flags = flags
-    self.metadata = metadata
   }
 
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
@@ -42,8 +37,7 @@ package struct PartTotals: Equatable, Sendable {
     self.bytes = total
     self.allocated = allocated
     flags = Flags(rawValue: try fields.requiredNumber(5, subject))
-    metadata = try fields.total(6, subject)
-    unknown = fields.unknown(besides: 1...6)
+    unknown = fields.unknown(besides: 1...5)
   }
 
   func write(to writer: inout ByteWriter) {
@@ -53,7 +47,6 @@ package struct PartTotals: Equatable, Sendable {
     fields.append(3) { $0.u64(bytes) }
     fields.append(4) { $0.u64(allocated) }
     fields.append(5) { $0.u32(flags.rawValue) }
-    if let metadata { fields.append(6) { $0.u64(metadata) } }
     fields.write(with: unknown, to: &writer)
   }
 }
@@ -85,17 +78,13 @@ package struct Offer: Equatable, Sendable {
   package let bytes: UInt64
   package let allocated: UInt64
   package let flags: Flags
-  package let metadata: UInt64?
 
-  package init(
-    contents: Contents, items: UInt64, bytes: UInt64, allocated: UInt64, flags: Flags = [], metadata: UInt64? = nil
-  ) {
+  package init(contents: Contents, items: UInt64, bytes: UInt64, allocated: UInt64, flags: Flags = []) {
     self.contents = contents
     self.items = items
     self.bytes = bytes
     self.allocated = allocated
     self.flags = flags
-    self.metadata = metadata
   }
 
   package init(_ summary: SourceSummary) {
@@ -106,8 +95,7 @@ package struct Offer: Equatable, Sendable {
 
   package init(_ contents: Contents, _ totals: PartTotals) {
     self.init(
-      contents: contents, items: totals.items, bytes: totals.bytes, allocated: totals.allocated, flags: totals.flags,
-      metadata: totals.metadata)
+      contents: contents, items: totals.items, bytes: totals.bytes, allocated: totals.allocated, flags: totals.flags)
   }
 }
 

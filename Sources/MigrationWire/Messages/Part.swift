@@ -266,9 +266,8 @@ package struct Part: Equatable, Sendable {
     let subject = "a part's paths of a home"
     var paths: [HomePath] = []
     while !reader.isAtEnd {
-      let key = try reader.array(bytes, Int(try reader.u8(bytes)))
-      let path = HomePath(key: key, path: try reader.array(bytes, Int(try reader.u16(bytes))))
-      guard path.isValid, paths.last?.key.lexicographicallyPrecedes(key) ?? true else {
+      let path = HomePath(key: try reader.stringBytes(bytes), path: try reader.stringBytes(bytes))
+      guard path.isValid, paths.last?.key.lexicographicallyPrecedes(path.key) ?? true else {
         throw Violation(.value, subject)
       }
       paths.append(path)
@@ -285,8 +284,8 @@ package struct Part: Equatable, Sendable {
       guard let kind = ItemKind(rawValue: try reader.u8(bytes)), kind != .metadata else {
         throw Violation(.unknown, subject)
       }
-      let name = try reader.array(bytes, Int(try reader.u8(bytes)))
-      guard !name.isEmpty else { throw Violation(.value, subject) }
+      let name = try reader.stringBytes(bytes)
+      guard (1...Limits.name).contains(name.count) else { throw Violation(.value, subject) }
       roots.append(Root(kind: kind, name: name))
       guard roots.count <= Limits.roots else { throw Violation(.limit, subject) }
     }
@@ -327,8 +326,7 @@ package struct Part: Equatable, Sendable {
       fields.append(4) { writer in
         for root in roots {
           writer.u8(root.kind.rawValue)
-          writer.u8(UInt8(root.name.count))
-          writer.array(root.name)
+          writer.string(root.name)
         }
       }
     }
@@ -344,10 +342,8 @@ package struct Part: Equatable, Sendable {
     if !homePaths.isEmpty {
       fields.append(10) { writer in
         for path in homePaths {
-          writer.u8(UInt8(path.key.count))
-          writer.array(path.key)
-          writer.u16(UInt16(path.path.count))
-          writer.array(path.path)
+          writer.string(path.key)
+          writer.string(path.path)
         }
       }
     }

@@ -40,7 +40,7 @@ package struct Plan: Equatable, Sendable {
     var fields = Fields()
     if let transfer { fields.append(1) { $0.u128(transfer) } }
     fields.append(2) { writer in
-      for part in parts { writer.counted(part.write) }
+      for part in parts { writer.string(part.write) }
     }
     fields.append(3) { $0.u32(flags.rawValue) }
     fields.write(with: unknown, to: &writer)
@@ -93,13 +93,13 @@ extension Fields {
 }
 
 extension ByteReader {
-  /// Reads names to the end, each with its length in front, in ascending order of their bytes.
+  /// Reads names to the end, strings in ascending order of their bytes.
   mutating func names(
     of subject: String, _ bytes: Span<UInt8>, atMost limit: Int, where isValid: (String) -> Bool
   ) throws(Violation) -> [String] {
     var names: [String] = []
     while !isAtEnd {
-      let name = String(validating: try array(bytes, Int(try u8(bytes))), as: UTF8.self)
+      let name = String(validating: try stringBytes(bytes), as: UTF8.self)
       guard let name, isValid(name), names.last.map({ $0.utf8.lexicographicallyPrecedes(name.utf8) }) ?? true else {
         throw Violation(.value, subject)
       }
@@ -109,7 +109,7 @@ extension ByteReader {
     return names
   }
 
-  /// Reads a list of which each element has its length in front, to the end.
+  /// Reads a list of strings to the end.
   mutating func list<Element>(
     of subject: String, _ bytes: Span<UInt8>, atMost limit: Int,
     _ read: (Range<Int>) throws(Violation) -> Element
@@ -117,7 +117,7 @@ extension ByteReader {
     var list: [Element] = []
     while !isAtEnd {
       guard list.count < limit else { throw Violation(.limit, subject) }
-      list.append(try read(try take(Int(try u32(bytes)))))
+      list.append(try read(try string(bytes)))
     }
     guard !list.isEmpty else { throw Violation(.value, subject) }
     return list
@@ -125,19 +125,13 @@ extension ByteReader {
 }
 
 extension ByteWriter {
-  /// Writes names, each with its length in front.
-  mutating func names(_ names: [String]) {
-    for name in names {
-      u8(UInt8(name.utf8.count))
-      array(Array(name.utf8))
-    }
-  }
+  /// Writes names as strings.
+  mutating func names(_ names: [String]) { for name in names { string(Array(name.utf8)) } }
 
-  /// Writes an element with its length in front.
-  mutating func counted(_ write: (inout ByteWriter) -> Void) {
+  /// Writes a string whose bytes `write` writes.
+  mutating func string(_ write: (inout ByteWriter) -> Void) {
     var body = ByteWriter()
     write(&body)
-    u32(UInt32(body.bytes.count))
-    array(body.bytes)
+    string(body.bytes)
   }
 }

@@ -115,7 +115,7 @@ package struct Verdict: Equatable, Sendable {
     fields.append(4) { $0.u16(streams) }
     fields.append(5) { writer in
       for (number, part) in parts.enumerated() {
-        writer.counted { Self.write(part, with: unknownOfParts[number] ?? Fields(), to: &$0) }
+        writer.string { Self.write(part, with: unknownOfParts[number] ?? Fields(), to: &$0) }
       }
     }
     fields.append(6) { $0.u32(flags.rawValue) }

@@ -16,8 +16,7 @@ package enum AbortReason: UInt8, Error, Sendable {
   case unknownPeer = 7
 }
 
-/// What stands behind the reason of an ABORT (Protocol §4.2). Programs of version 1 send and know
-/// the reason alone.
+/// What stands behind the reason of an ABORT (Protocol §4.2), of those that have anything there.
 package enum AbortDetails: Equatable, Sendable {
   /// Whether it helps to come again, and how many senders come first, or 0 where that is not told.
   case busy(wait: Wait, place: UInt16)
@@ -34,15 +33,6 @@ package enum AbortDetails: Equatable, Sendable {
     package static let later = Wait(rawValue: 1)
     /// Trying again does not help in this run of the receiver.
     package static let never = Wait(rawValue: 2)
-  }
-
-  /// The number of bytes behind each reason, besides none.
-  fileprivate static func length(_ reason: AbortReason) -> Int? {
-    switch reason {
-    case .busy: 3
-    case .version: 2
-    case .codeMismatch, .notPairing, .codeExpired, .malformed, .unknownPeer: nil
-    }
   }
 
   fileprivate func write(to writer: inout ByteWriter) {
@@ -137,11 +127,14 @@ package enum PairingFrame: Equatable, Sendable {
   private static func details(
     _ reason: AbortReason, _ reader: inout ByteReader, _ bytes: Span<UInt8>
   ) throws(Violation) -> AbortDetails? {
-    if reader.isAtEnd { return nil }
-    guard reader.remaining == AbortDetails.length(reason) else { throw Violation(.value, "a frame before READY") }
-    let first = try reader.u8(bytes)
-    if reason == .version { return .versions(first, try reader.u8(bytes)) }
-    return .busy(wait: AbortDetails.Wait(rawValue: first), place: try reader.u16(bytes))
+    let details: AbortDetails? =
+      switch reason {
+      case .busy: .busy(wait: AbortDetails.Wait(rawValue: try reader.u8(bytes)), place: try reader.u16(bytes))
+      case .version: .versions(try reader.u8(bytes), try reader.u8(bytes))
+      case .codeMismatch, .notPairing, .codeExpired, .malformed, .unknownPeer: nil
+      }
+    try reader.finish()
+    return details
   }
 
   private static func magic(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) {

@@ -85,12 +85,13 @@ def pairing():
     yield "confirm-a", "CONF_A with cA of peer-pair-v1", early_frame("CONF_A", mac=answers["cA"])
     yield "confirm-b", "CONF_B with cB of peer-pair-v1", early_frame("CONF_B", mac=answers["cB"])
     yield "ready", "READY", early_frame("READY")
-    reasons = "code-mismatch not-pairing code-expired busy version malformed unknown-peer".split()
-    for number, reason in enumerate(reasons, 1):
+    for number, reason in enumerate(("code-mismatch", "not-pairing", "code-expired"), 1):
+        yield f"abort-{reason}", f"ABORT {number}", early_frame("ABORT", reason=number)
+    for number, reason in enumerate(("malformed", "unknown-peer"), 6):
         yield f"abort-{reason}", f"ABORT {number}", early_frame("ABORT", reason=number)
     for name, wait, place in (("soon", 0, 0), ("in-line", 1, 3), ("never", 2, 0), ("unknown-wait", 9, 65535)):
         yield f"abort-busy-{name}", f"ABORT 4, wait {wait}, place {place}", early_frame("ABORT", reason=4, wait=wait, place=place)
-    yield "abort-version-range", "ABORT 5 of a server that speaks version 3", early_frame("ABORT", reason=5, lowest=3, highest=3)
+    yield "abort-version", "ABORT 5 of a server that speaks version 3", early_frame("ABORT", reason=5, lowest=3, highest=3)
 
 
 def greeting(role, label, software, features, **more):
@@ -116,7 +117,6 @@ def openings():
     largest = dict.fromkeys(("items", "bytes", "allocated"), 2**63 - 1)
     yield "offer-estimate", "OFFER of part 4095, estimated, the largest totals", frame("OFFER", part=4095, flags=1, **largest)
     yield "offer-nothing", "OFFER of part 1 that the sender cannot read", frame("OFFER", part=1, items=0, bytes=0, allocated=0, flags=0)
-    yield "offer-metadata", "OFFER of part 2: 987654321 bytes of metadata", frame("OFFER", part=2, **totals, metadata=987654321)
     yield "offer-unknown", "OFFER with the unknown field 200", frame("OFFER", part=3, **{**totals, "flags": 2**32 - 1}, unknown={200: LATER})
 
     yield "accept", "ACCEPT", frame("ACCEPT", hashKey=HASH_KEY)
