@@ -64,6 +64,37 @@ import Testing
     expect(sender.failure()?.kind, is: kind)
   }
 
+  /// Whether nothing comes any more.
+  private func isCut(_ connection: inout Connection) -> Bool {
+    do throws(ConnectionError) {
+      _ = try connection.pairingFrame(until: soon())
+      return false
+    } catch {
+      return error.isCut
+    }
+  }
+
+  @Test func `an ABORT gets no answer from the sender`() throws {
+    let receiver = try StrangeReceiver()
+    let sender = try RunningSender([source.at("file")], to: receiver.port, code: receiver.code)
+    var connection = try receiver.accept()
+    try receiver.exchangeShares(&connection)
+    _ = try connection.pairingFrame(until: soon())
+    try connection.say(.abort(.codeMismatch), until: soon())
+    expect(isCut(&connection))
+    expect(sender.failure()?.kind, is: .pairing)
+  }
+
+  @Test func `an ABORT gets no answer from the receiver`() throws {
+    let receiver = try RunningReceiver(try Scratch())
+    var client = try StrangeClient(port: try receiver.port())
+    let proof = try client.exchangeShares(try receiver.events.code())
+    _ = try client.confirm(proof.confirmA)
+    try client.connection.say(.abort(.codeMismatch), until: soon())
+    expect(isCut(&client.connection))
+    receiver.stop()
+  }
+
   @Test func `a code answers for three proofs in all runs, and then there is no connection any more`() throws {
     let (receiver, home) = (try StrangeReceiver(), try Scratch())
     let store = TransferStore(home: home.at("home"))

@@ -69,7 +69,7 @@ import Testing
       return
     }
     try connection.say(.serverHello(version: PairingFrame.version, mode: .pair), .pairB(share), until: soon())
-    #expect(throws: ConnectionError(AbortReason.malformed)) { try connection.pairingFrame(until: soon()) }
+    #expect(throws: ConnectionError(told: AbortReason.malformed, nil)) { try connection.pairingFrame(until: soon()) }
     expect(sender.failure()?.kind, is: .pairing)
   }
 
@@ -91,7 +91,7 @@ import Testing
     try connection.say(.serverHello(version: PairingFrame.version, mode: .pair), .pairB(exchange.share), until: soon())
     _ = try connection.pairingFrame(until: soon())
     try connection.say(.confirmB([UInt8](repeating: 1, count: 32)), until: soon())
-    #expect(throws: ConnectionError(AbortReason.codeMismatch)) { try connection.pairingFrame(until: soon()) }
+    #expect(throws: ConnectionError(told: AbortReason.codeMismatch, nil)) { try connection.pairingFrame(until: soon()) }
     let failure = sender.failure()
     expect(failure?.kind, is: .pairing)
     let words = "\(failure?.message ?? "") \(failure?.hint ?? "")"

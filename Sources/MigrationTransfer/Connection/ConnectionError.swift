@@ -37,6 +37,8 @@ package struct ConnectionError: Error, Equatable, Sendable, CustomStringConverti
   package let description: String
   /// Whether the other end has said that another attempt does not help.
   private(set) var isLasting = false
+  /// Whether the other end has said ABORT, which gets no answer.
+  private(set) var isToldAbort = false
   /// How many senders come first at the other end, if this one has to wait for them; 0 where that is
   /// not told.
   private(set) var place: UInt16?
@@ -52,8 +54,13 @@ package struct ConnectionError: Error, Equatable, Sendable, CustomStringConverti
 
   package init(_ violation: Violation) { self.init(.violation(violation), violation.description) }
 
-  package init(_ reason: AbortReason, _ details: AbortDetails? = nil) {
-    self.init(.aborted(reason), reason.failure.message)
+  /// This end says ABORT.
+  package init(_ reason: AbortReason) { self.init(.aborted(reason), reason.failure.message) }
+
+  /// The other end has said ABORT.
+  init(told reason: AbortReason, _ details: AbortDetails?) {
+    self.init(reason)
+    isToldAbort = true
     guard case .busy(let wait, let place) = details else { return }
     isLasting = wait == .never
     if wait == .later { self.place = place }

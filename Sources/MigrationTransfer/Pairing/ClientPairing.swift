@@ -73,7 +73,7 @@ extension Connection {
     let length = try ConnectionError.wire(PairingFrame.length(header.span))
     let body = length > header.count ? try readExactly(length - header.count, until: deadline) : []
     let frame = try ConnectionError.wire(PairingFrame((header + body).span))
-    if case .abort(let reason, let details) = frame { throw ConnectionError(reason, details) }
+    if case .abort(let reason, let details) = frame { throw ConnectionError(told: reason, details) }
     if frame == .ready { passReady() }
     return (frame, header + body)
   }

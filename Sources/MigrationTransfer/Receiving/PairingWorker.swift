@@ -156,9 +156,9 @@ struct PairingWorker: Sendable {
     }
   }
 
-  /// The message for the other end; nil if its connection has ended or it took too long.
+  /// The message for the other end; nil if its connection has ended, it took too long, or has said ABORT itself.
   private static func abortReason(_ error: ConnectionError) -> AbortReason? {
-    if case .aborted(let reason) = error.code { return reason }
+    if case .aborted(let reason) = error.code { return error.isToldAbort ? nil : reason }
     return error.isCut ? nil : .malformed
   }
 }

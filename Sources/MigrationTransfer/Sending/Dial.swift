@@ -147,7 +147,7 @@ struct Dial {
   private func unpaired(_ connection: inout Connection, _ error: ConnectionError, hasProved: Bool) -> DialFailure {
     // The other end does not know of these.
     switch error.code {
-    case .aborted(.codeMismatch): connection.abort(.codeMismatch)
+    case .aborted(.codeMismatch) where !error.isToldAbort: connection.abort(.codeMismatch)
     case .unproved, .violation: connection.abort(.malformed)
     default: break
     }
