@@ -132,7 +132,9 @@ package struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
   /// Whether a later session may continue a part that has failed by it (Protocol §10).
   var isResumable: Bool {
     switch code.close {
-    case .interrupted, .noSpace, .storage, .importFailed, .exportFailed, .silent, .notInstalled, .appInUse: true
+    case .interrupted, .noSpace, .storage, .importFailed, .exportFailed, .silent, .unknownKind, .notInstalled,
+      .appInUse:
+      true
     default: false
     }
   }

@@ -106,6 +106,22 @@ def test_no_part_is_taken(work):
     equal(listed(new), [], "what arrived")
 
 
+def test_a_part_of_an_unknown_kind_may_come_later(work):
+    """interop: a plan with a part of an unknown kind is kept, and a later run of the program judges
+    that part again"""
+    old, new = some(work)
+    port = own_port()
+    receiver = Receiver(work, new, port=port)
+    made = paired(receiver, [Part([f"{old}/one"]), Part({"A": f"{old}/two"}, kind=77)])
+    made.session()
+    ended(receiver, 8)
+    again = Receiver(work, new, port=port, is_inviting=False)
+    made.resume()
+    made.session()
+    equal([judged["code"] for judged in made.verdict.parts], [wire.FINISHED, 17], "the second VERDICT")
+    ended(again, 8)
+
+
 @pytest.mark.parametrize("code", [11, 1])
 def test_a_part_that_fails_at_the_sender(work, code):
     """interop: the first part fails with frames under way; the second one arrives; a resumable one

@@ -9,7 +9,7 @@ EXITS = {2: 5, 5: 4, 6: 4, 7: 6, 8: 4, 10: 7, 11: 9, 12: 4, 15: 4, 16: 5, 17: 4,
 """The exit codes of both ends by the codes of CLOSE, VERDICT and FAILED; 1 for every other code."""
 CODES = {*range(1, 22)}
 """The known codes (§10)."""
-RESUMABLE = {2, 7, 9, 11, 16, 18, 19}
+RESUMABLE = {2, 7, 9, 10, 11, 16, 17, 18, 19}
 """The codes after which a later session may continue a part."""
 ROLES = {"home"}
 """The known roles of folders."""

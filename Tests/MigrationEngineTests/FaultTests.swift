@@ -43,8 +43,8 @@ import Testing
 
   @Test func `a part that has failed may come later if its fault can pass, and a root that was left out never`() {
     for (code, may) in [
-      (.connection, true), (.storage, true), (.noSpace, true), (.importFailed, true), (.exists, false),
-      (.violation, false),
+      (.connection, true), (.storage, true), (.noSpace, true), (.importFailed, true), (.unknownKind, true),
+      (.notInstalled, true), (.exists, false), (.violation, false),
     ] as [(Fault.Code, Bool)] {
       expect(PartEnd(0, "", Fault(code, "")).mayResume, is: may, "\(code)")
     }

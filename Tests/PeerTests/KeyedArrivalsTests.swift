@@ -42,20 +42,24 @@ import Testing
 
   @Test func `folders of a home go where this home has them`() throws {
     let roots = ["documents", "music", "other"].map { Root(kind: .directory, name: Array($0.utf8)) }
-    let importer = try #require(try arrivals().importer(of: Part(.role("home", roots), name: "Musik")))
+    let importer = try arrivals().importer(of: Part(.role("home", roots), name: "Musik"))
     expect(importer.existing, is: .merge)
     // No place of the sender's choosing.
     expect(try importer.unplaceable(roots).map(\.root), is: [2])
-    expect(try arrivals().importer(of: Part(.role("office", roots), name: "x")) == nil)
+    #expect(throws: ArchiveError.self) { try arrivals().importer(of: Part(.role("office", roots), name: "x")) }
   }
 
   @Test func `an app goes where this device's description says, and to no key beyond it`() throws {
     let part = part("x", "config", "data")
-    let importer = try #require(try arrivals().importer(of: part))
+    let importer = try arrivals().importer(of: part)
     expect(importer.existing, is: .setAside)
     expect(try importer.unplaceable(part.roots).map(\.root), is: [1])
-    expect(try arrivals().importer(of: self.part("unknown", "config")) == nil)
-    expect(try arrivals().importer(of: self.part("../x", "config")) == nil)
+    let known = try arrivals()
+    for app in ["unknown", "../x"] {
+      let part = self.part(app, "config")
+      let error = thrown { () throws(ArchiveError) in _ = try known.importer(of: part) }
+      expect(error?.code == .notInstalled && error?.hint?.contains("describe the app") == true)
+    }
     expect(try arrivals().missing(for: part), is: .package("x11"))
   }
 

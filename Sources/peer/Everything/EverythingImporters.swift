@@ -70,14 +70,8 @@ final class EverythingImporters: Importers {
     switch part.contents {
     case .folders: return folders
     case .app(let app): return try AppCandidate(app, in: apps, options: appOptions)
-    case .role, .files: return try taken(try keyed.importer(of: part), part)
-    case .unknown: throw ArchiveError(notTaken: part)
+    case .role, .files, .unknown: return try keyed.importer(of: part)
     }
-  }
-
-  private func taken(_ importer: FolderImporter?, _ part: Part) throws(ArchiveError) -> FolderImporter {
-    guard let importer else { throw ArchiveError(notTaken: part) }
-    return importer
   }
 
   func arrival(of part: Part) -> PartArrival {
@@ -122,7 +116,7 @@ final class EverythingImporters: Importers {
   func importer(of part: Part) throws(ArchiveError) -> any Importer {
     switch part.contents {
     case .folders: return tracing(folders, part)
-    case .role: return tracing(try taken(try begun.importer(of: part), part), part)
+    case .role: return tracing(try begun.importer(of: part), part)
     case .app(let app):
       do throws(HostError) {
         return try AppImporter(
@@ -130,8 +124,7 @@ final class EverythingImporters: Importers {
       } catch {
         throw ArchiveError(ofPart: error)
       }
-    case .files: return try taken(try begun.importer(of: part), part)
-    case .unknown: throw ArchiveError(notTaken: part)
+    case .files, .unknown: return try begun.importer(of: part)
     }
   }
 }

@@ -23,22 +23,25 @@ struct KeyedArrivals {
   /// Gets clauses for the user.
   var tell: @Sendable (String) -> Void = { _ in }
 
-  /// The importer of a part; nil for a part of another kind, and for an app that this device does not
-  /// know.
-  func importer(of part: Part) throws(ArchiveError) -> FolderImporter? {
+  /// The importer of a part whose roots are keys.
+  func importer(of part: Part) throws(ArchiveError) -> FolderImporter {
     switch part.contents {
     case .role(HomeFolder.role, _):
       let places = HomeFolders.receiving(in: home.directory).map
       return FolderImporter(area, existing: .merge, places: try RootPlaces(places))
     case .files(let app, let roots):
-      guard let arrival = arrival(of: app) else { return nil }
+      guard let arrival = arrival(of: app) else {
+        throw ArchiveError(
+          .notInstalled, "this device has no description of \(VisibleText.of(part.name))",
+          hint: "Install the current peer here, or describe the app, and run both commands again.")
+      }
       try check(arrival, roots, of: part)
       let data = ArrivingData(arrival, paths: oldPaths(part.homePaths), tell: tell)
       return FolderImporter(
         area, existing: .setAside, places: try RootPlaces(arrival.places),
         preparing: { (files) throws(ArchiveError) in try data.prepare(files) },
         completing: loading(app, arrival), settingAside: { asides.note($0, of: app, tell) })
-    case .role, .folders, .app, .unknown: return nil
+    case .role, .folders, .app, .unknown: throw ArchiveError(notTaken: part)
     }
   }
 
