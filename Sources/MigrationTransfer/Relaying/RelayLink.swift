@@ -163,7 +163,11 @@ private struct RelayLine: ~Copyable {
       if listening == nil {
         (registration, nextTurn) = (nil, 0)
       } else if registration == nil {
-        if now >= nextTurn { register() }
+        if now >= nextTurn {
+          register()
+          // It may have cleared the wakeup: what the link wants is asked again before the next wait.
+          continue
+        }
       } else {
         keep(meetings, now)
       }
