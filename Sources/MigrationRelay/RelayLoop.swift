@@ -93,17 +93,21 @@ package final class RelayLoop {
         }
       }
       for id in unfinished { if let call = lines[id]?.call { move(call) } }
-      try look(now: BootInstant.now().seconds)
+      look(now: BootInstant.now().seconds)
     }
     report(table.counters)
     LoopThread.leave()
   }
 
   /// What is due by the clock.
-  private func look(now: Double) throws(SystemError) {
+  private func look(now: Double) {
     if restUntil > 0, now >= restUntil, let raw = listening?.raw {
-      restUntil = 0
-      try watch.add(raw, as: Self.listener, for: .readable)
+      do throws(SystemError) {
+        try watch.add(raw, as: Self.listener, for: .readable)
+        restUntil = 0
+      } catch {
+        restUntil = now + Self.pause
+      }
     }
     guard now >= nextTick else { return }
     nextTick = now + 1
