@@ -92,7 +92,7 @@ package final class RelayLoop {
         default: if let line = lines[name] { step(line, ready) }
         }
       }
-      for id in unfinished { if let call = lines[id]?.call { move(call) } }
+      goOn()
       look(now: BootInstant.now().seconds)
     }
     report(table.counters)
@@ -271,14 +271,21 @@ package final class RelayLoop {
 
   // MARK: Joined calls
 
-  private func move(_ call: Call) {
+  /// The calls of a token have equal parts of its rate: none waits until another one has nothing to pass on.
+  private func goOn() {
+    for waiting in Dictionary(grouping: unfinished, by: { table.token(of: $0) }).values {
+      for id in waiting { if let call = lines[id]?.call { move(call, among: waiting.count) } }
+    }
+  }
+
+  private func move(_ call: Call, among count: Int = 1) {
     let now = BootInstant.now().seconds
-    let allowance = table.allowance(call.caller.id, .max, now: now)
+    let allowance = table.allowance(call.caller.id, .max, among: 2 * count, now: now)
     let count: Int
     do throws(SystemError) {
       let there = try call.there.move(from: call.caller.socket, to: call.receiver.socket, atMost: allowance, &pipes)
       let back = try call.back.move(
-        from: call.receiver.socket, to: call.caller.socket, atMost: allowance - min(there, allowance), &pipes)
+        from: call.receiver.socket, to: call.caller.socket, atMost: allowance, &pipes)
       count = there + back
     } catch {
       return lose(call.caller)

@@ -123,11 +123,16 @@ package struct RelayTable: Sendable {
   /// A connection has ended, or both of a joined call, one after the other.
   package mutating func closed(_ id: ID) -> [Action] { perform { $0.leave(id) } }
 
-  /// How many bytes a joined call may pass on now; at most as many as are wanted.
-  package func allowance(_ id: ID, _ wanted: Int, now: Double) -> Int {
+  /// How many bytes a joined call may pass on now in one direction, where so many directions of its token's
+  /// calls wait; at most as many as are wanted.
+  package func allowance(_ id: ID, _ wanted: Int, among count: Int = 1, now: Double) -> Int {
     guard let rate = settings.rate, let token = visitors[id]?.token else { return wanted }
-    return max(0, min(wanted, Int(rates[token].amount(now: now, most: Double(rate), perSecond: Double(rate)))))
+    let all = Int(rates[token].amount(now: now, most: Double(rate), perSecond: Double(rate)))
+    return max(0, min(wanted, all / count))
   }
+
+  /// The token of a connection that has shown one.
+  package func token(of id: ID) -> Int? { visitors[id]?.token }
 
   /// A joined call has passed bytes on.
   package mutating func passed(_ id: ID, _ count: Int, date: RelayDate, now: Double) -> [Action] {

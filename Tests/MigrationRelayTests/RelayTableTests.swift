@@ -342,11 +342,12 @@ private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> Re
     expect(script.table.counters.bytes, is: 1500)
   }
 
-  @Test func `a rate is shared by the calls of a token`() throws {
+  @Test func `a rate is shared by the calls of a token, in equal parts`() throws {
     var script = Script { $0.rate = 1000 }
     let place = try script.register(1)
     try script.join(2, 3, .call(place))
     expect(script.table.allowance(2, 5000, now: script.now), is: 1000)
+    expect(script.table.allowance(2, 5000, among: 4, now: script.now), is: 250)
     _ = script.table.passed(2, 1000, date: script.date, now: script.now)
     expect(script.table.allowance(2, 5000, now: script.now), is: 0)
     expect(script.table.allowance(2, 5000, now: script.now + 0.25), is: 250)
