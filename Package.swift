@@ -45,11 +45,12 @@ let product: [SwiftSetting] = common + [.strictMemorySafety()]
 /// These calls of the project's own objects lead to CWorld, in the programs of Tests/World.
 let worldly = """
   pthread_create pthread_join pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock pthread_cond_wait
-  pthread_cond_timedwait pthread_cond_signal pthread_cond_broadcast sched_yield clock_gettime poll sysconf getpid
-  getrandom eventfd eventfd_read eventfd_write timerfd_create timerfd_settime socket bind listen connect accept4
-  getsockname getpeername setsockopt getsockopt ioctl send recv shutdown getifaddrs close flock fsync fdatasync syncfs
-  fstat fstatat statx fstatfs fstatvfs ftruncate pwrite write fallocate fchmod fchown futimens fsetxattr fremovexattr
-  mkdirat unlinkat symlinkat linkat renameat2 fchmodat fchownat utimensat SSL_new SSL_write_ex SSL_read_ex
+  pthread_cond_timedwait pthread_cond_signal pthread_cond_broadcast sched_yield clock_gettime poll epoll_create1
+  epoll_ctl epoll_wait sysconf getpid getrandom eventfd eventfd_read eventfd_write timerfd_create timerfd_settime
+  signalfd read pipe2 splice socket bind listen connect accept4 getsockname getpeername setsockopt getsockopt ioctl
+  send recv shutdown getifaddrs close flock fsync fdatasync syncfs fstat fstatat statx fstatfs fstatvfs ftruncate
+  pwrite write fallocate fchmod fchown futimens fsetxattr fremovexattr mkdirat unlinkat symlinkat linkat renameat2
+  fchmodat fchownat utimensat SSL_new SSL_write_ex SSL_read_ex
   """.split(whereSeparator: \.isWhitespace).flatMap { ["-Xlinker", "--wrap=\($0)"] }
 
 let package = Package(
@@ -253,8 +254,8 @@ let package = Package(
     .executableTarget(
       name: "world",
       dependencies: [
-        "CWorld", "MigrationArchive", "MigrationEngine", "MigrationSystem", "MigrationTLS", "MigrationTransfer",
-        "MigrationWire", "PeerTransfer", "TestSupport",
+        "CWorld", "MigrationArchive", "MigrationEngine", "MigrationRelay", "MigrationSystem", "MigrationTLS",
+        "MigrationTransfer", "MigrationWire", "PeerTransfer", "TestSupport",
       ],
       path: "Tests/World/world", swiftSettings: common, linkerSettings: [.unsafeFlags(worldly)]),
     .executableTarget(

@@ -84,6 +84,12 @@ package struct RelayTable: Sendable {
   /// Whether nothing is here any more.
   package var isEmpty: Bool { visitors.isEmpty }
 
+  /// Whether nothing is left of those that were here.
+  private var isClear: Bool {
+    registrations.isEmpty && places.isEmpty && meetings.isEmpty && waiting.isEmpty && newcomers.isEmpty
+      && newcomerCount + registered.all + calls.all == 0
+  }
+
   // MARK: Events
 
   /// A device has connected. `challenge` is random.
@@ -185,6 +191,7 @@ package struct RelayTable: Sendable {
 
   private mutating func perform(_ body: (inout RelayTable) -> Void) -> [Action] {
     body(&self)
+    assert(!isEmpty || isClear, "without visitors there are no places, meetings and calls")
     defer { actions = [] }
     return actions
   }

@@ -75,7 +75,10 @@ uint64_t ready_from(struct file file, short wanted) {
   switch (file.kind) {
   case event_object: return (wanted & POLLIN) && world->events[file.object] > 0 ? 0 : NEVER;
   case timer_object: return wanted & POLLIN ? world->timers[file.object] : NEVER;
-  case no_object: return NEVER;
+  case signal_object: return world->processes[file.object].signals > 0 ? 0 : NEVER;
+  case no_object:
+  case watch_object:
+  case pipe_object: return NEVER;
   case socket_object: break;
   }
   if (socket->state == listening) {
@@ -129,7 +132,7 @@ void close_object(struct file *file) {
   case event_object: world->events_used[file->object] = false; break;
   case timer_object: world->timers_used[file->object] = false; break;
   case socket_object: close_socket(file->object); break;
-  case no_object: break;
+  default: break;
   }
   *file = (struct file){.kind = no_object};
 }

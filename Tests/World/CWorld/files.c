@@ -242,7 +242,10 @@ static const char locks;
 void release_locks(void) { wake(&locks, -1, most_strands); }
 
 REAL(int, close, int file) {
-  if (self >= 0) close_object(file_of(file));
+  if (self >= 0) {
+    close_object(file_of(file));
+    unwatch(file);
+  }
   int code = __real_close(file);
   if (self >= 0) release_locks();
   return code;

@@ -118,7 +118,8 @@ REAL(int, bind, int file, const struct sockaddr *address, socklen_t length) {
   struct socket *socket = socket_of(*file_of(file));
   if (!socket) return __real_bind(file, address, length);
   uint16_t port = port_of(address);
-  if (port != 0 && listener_at(port) >= 0) return fail(EADDRINUSE);
+  int there = port == 0 ? -1 : listener_at(port);
+  if (there >= 0 && !(socket->shares_port && world->sockets[there].shares_port)) return fail(EADDRINUSE);
   socket->port = port != 0 ? port : world->next_port++;
   return 0;
 }
@@ -139,6 +140,11 @@ REAL(int, connect, int file, const struct sockaddr *address, socklen_t length) {
   socket->remote_port = port_of(address);
   socket->state = connected;
   socket->since = world->now + 100000 + draw() % 3000000;
+  if (world->relay != 0 && socket->remote_port != world->relay && world->walls[socket->remote_port < first_port]) {
+    note("connects to %d, and gets no answer", socket->remote_port);
+    socket->since = NEVER;
+    return fail(EINPROGRESS);
+  }
   int there = listener_at(socket->remote_port);
   note("connects to %d%s", socket->remote_port, there < 0 ? ", where nothing listens" : "");
   struct socket *door = there < 0 ? NULL : &world->sockets[there];
@@ -160,7 +166,9 @@ REAL(int, connect, int file, const struct sockaddr *address, socklen_t length) {
 }
 
 static void name(uint16_t port, struct sockaddr *address, socklen_t *length) {
-  struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons(port)};
+  // Devices that need a relay know their own addresses.
+  name.sin_addr.s_addr = htonl(world->relay != 0 ? 0xC0000201 : INADDR_LOOPBACK);
   if (!address) return;
   memcpy(address, &name, *length < sizeof name ? *length : sizeof name);
   *length = sizeof name;
@@ -173,6 +181,7 @@ REAL(int, accept4, int file, struct sockaddr *address, socklen_t *length, int fl
     int number = socket->callers[i];
     struct socket *caller = &world->sockets[number];
     if (caller->since > world->now) continue;
+    if (is_starved()) return fail(EMFILE);
     memmove(&socket->callers[i], &socket->callers[i + 1], sizeof(int) * (size_t)(socket->caller_count - i - 1));
     socket->caller_count--;
     name(caller->remote_port, address, length);
@@ -197,7 +206,10 @@ REAL(int, getpeername, int file, struct sockaddr *address, socklen_t *length) {
 }
 
 REAL(int, setsockopt, int file, int level, int option, const void *value, socklen_t length) {
-  return socket_of(*file_of(file)) ? 0 : __real_setsockopt(file, level, option, value, length);
+  struct socket *socket = socket_of(*file_of(file));
+  if (!socket) return __real_setsockopt(file, level, option, value, length);
+  if (level == SOL_SOCKET && option == SO_REUSEPORT) socket->shares_port = true;
+  return 0;
 }
 
 REAL(int, getsockopt, int file, int level, int option, void *value, socklen_t *length) {
@@ -247,7 +259,8 @@ REAL(ssize_t, send, int file, const void *bytes, size_t count, int flags) {
   uint32_t room = ring_size - peer->in.count;
   if (room == 0) return fail(EAGAIN);
   uint32_t part = count < room ? (uint32_t)count : room;
-  if (part > 1 && draw() % 16 == 0) part = 1 + (uint32_t)(draw() % part);
+  // A new connection has room for what a relay and a device say, and takes it as a whole.
+  if (part > 1 && draw() % 16 == 0 && (world->relay == 0 || part > 512)) part = 1 + (uint32_t)(draw() % part);
   carry(peer, bytes, part);
   if (world->messages_to_alarm > 0 && --world->messages_to_alarm == 0) world->alarm = 1 + draw() % 16;
   note_bytes(bytes, part);
@@ -307,6 +320,12 @@ void silence(int process) {
     world->sockets[one->peer].peer = -1;
     one->peer = -1;
   }
+}
+
+void world_relay(uint16_t port, bool waiting, bool connected) {
+  world->relay = port;
+  world->walls[false] = waiting;
+  world->walls[true] = connected;
 }
 
 bool world_cut(uint64_t for_nanoseconds) {

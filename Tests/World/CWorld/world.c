@@ -258,7 +258,7 @@ void world_begin(uint64_t seed, bool traces) {
   world->strands[director] = (struct strand){.state = ready, .until = NEVER};
   world->random = seed;
   world->traces = traces;
-  world->next_port = 40000;
+  world->next_port = next_port;
   world_slow(2000000, 0);
   world->counts = (struct world_counts){.trace = 0xCBF29CE484222325};
 }
@@ -406,6 +406,7 @@ void world_slow(uint64_t network, uint64_t sync) {
 
 void world_ask(int process) {
   world->processes[process].is_asked = true;
+  world->processes[process].signals++;
   wake(&world->processes[process], process, most_strands);
   world_say("asks it to stop");
 }
@@ -425,6 +426,10 @@ void world_answer(void) {
   own()->has_answered = true;
   wake_own(own(), most_strands);
 }
+
+void world_notice(uint64_t figure) { world->notice = figure; }
+
+uint64_t world_noticed(void) { return world->notice; }
 
 void world_favour(int process) { world->favoured = process; }
 

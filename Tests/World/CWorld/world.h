@@ -11,9 +11,11 @@
 #include <sys/types.h>
 #include <time.h>
 
-enum { most_strands = 128, most_processes = 128, most_files = 1024, most_polled = 24, most_objects = 1024 };
+enum { most_strands = 128, most_processes = 128, most_files = 1024, most_polled = 96, most_objects = 1024 };
 enum { most_inodes = 1 << 14 };
 enum { most_sockets = 128, ring_size = 1 << 16, most_segments = 32, most_callers = 16 };
+/// The ports of connections are below that of a receiver.
+enum { next_port = 40000, first_port = 47470 };
 
 #define NEVER UINT64_MAX
 
@@ -21,7 +23,7 @@ enum { most_sockets = 128, ring_size = 1 << 16, most_segments = 32, most_callers
 enum { first_second = 1000000000, first_uptime = 100000 };
 
 enum state { over, ready, waiting, polling };
-enum kind { no_object, event_object, timer_object, socket_object };
+enum kind { no_object, event_object, timer_object, socket_object, watch_object, signal_object, pipe_object };
 
 /// A descriptor of a process that leads to something of the world.
 struct file {
@@ -56,6 +58,10 @@ struct process {
   uint64_t figure;
   /// Whether its user has asked it to stop, and whether it has.
   bool is_asked, has_answered;
+  /// How many signals it has not read, how often it has waited for its watch, and until when it gets no more
+  /// descriptors.
+  unsigned signals;
+  uint64_t waits, starved_until;
   /// How many of its strands sync a file system.
   int syncing;
   struct file files[most_files];
@@ -82,7 +88,7 @@ struct socket {
   enum socket_state state;
   int peer, error, process;
   uint16_t port, remote_port;
-  bool is_silent, has_shut;
+  bool is_silent, has_shut, shares_port;
   /// From when on it is connected.
   uint64_t since;
   uint64_t stalled_until;
@@ -132,6 +138,11 @@ struct world {
   bool events_used[most_objects], timers_used[most_objects];
   struct socket sockets[most_sockets];
   uint16_t next_port;
+  /// The port of the relay through which the devices meet; 0 for none. Which connections past it fail: those to
+  /// a device that waits, and those to one that has connected.
+  uint16_t relay;
+  bool walls[2];
+  uint64_t notice;
   struct inode inodes[most_inodes];
   uint32_t inode_count;
   uint64_t logged, spoken;
@@ -177,7 +188,14 @@ struct socket *peer_of(struct socket *socket);
 /// From when on something can be read, if nothing more is sent.
 uint64_t arrival(struct socket *socket);
 void close_socket(int number);
+ssize_t __wrap_send(int, const void *, size_t, int);
+ssize_t __wrap_recv(int, void *, size_t, int);
 void silence(int process);
+int __wrap_poll(struct pollfd *, nfds_t, int);
+/// A descriptor is closed: a watch has it no longer.
+void unwatch(int file);
+/// Whether this process gets no more descriptors.
+bool is_starved(void);
 
 // The log of changes, for what a power loss leaves.
 

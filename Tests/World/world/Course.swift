@@ -6,8 +6,8 @@ import MigrationWire
 
 /// One seed: two users want everything on the new device, and start their command again until it is.
 struct Course {
-  private static let second: UInt64 = 1_000_000_000
-  private var now: UInt64 { world_count().time }
+  static let second: UInt64 = 1_000_000_000
+  var now: UInt64 { world_count().time }
   /// How often a user tries: nothing that the world does lasts that long.
   private static let mostStarts = 40
   /// How long an end may run after the other one has ended.
@@ -16,10 +16,11 @@ struct Course {
   let kind: Kind
   var tally = Tally()
   var users: [User]
+  var between: Between?
   var faults: Int
   private var hasForgotten = false
   /// Whether anything has happened in this pass for which a run may fail.
-  private var isExcused = false
+  var isExcused = false
   /// Whether a disk has lost what was written, and its machine is about to lose its power.
   private var isLosing = false
   private var losses: UInt64 = 0
@@ -66,6 +67,7 @@ struct Course {
       User(name: "sender", home: Ends.oldHome, disk: Disk([Ends.source, Ends.oldHome])),
     ]
     if world_draw(3) == 0 { world_slow(200_000_000, Self.second / 2) }
+    putBetween(seed)
     prepare()
     send()
   }
@@ -75,7 +77,7 @@ struct Course {
 
   private mutating func prepare() {
     switch kind {
-    case .mixed, .shut, .unrecorded, .stopped, .torn, .parts, .struck: return
+    case .mixed, .shut, .unrecorded, .stopped, .torn, .parts, .struck, .relayed: return
     case .edited:
       if world_draw(2) == 0 { world_tick(10_000_000) }
       versions.note(sources[0].tree)
@@ -100,13 +102,15 @@ struct Course {
   private mutating func setCommands() {
     let (source, streams, code, remembers, kind) = (sources[current], streams, code, remembers, kind)
     let existing: Existing? = kind == .aside ? .setAside : nil
+    let access = between.map { _ in Ends.access }
     users[0].start = {
-      try Ends.receive(code: code, remembers: remembers, existing: existing, isStoppable: kind == .stopped)
+      try Ends.receive(
+        code: code, remembers: remembers, existing: existing, isStoppable: kind == .stopped, through: access)
     }
     users[1].start = {
       try Ends.send(
         source.roots, of: source.folder, streams: streams, code: code, remembers: remembers, inParts: kind == .parts,
-        isStoppable: kind == .stopped)
+        isStoppable: kind == .stopped, through: access)
     }
   }
 
@@ -141,6 +145,7 @@ struct Course {
     while true {
       if let broken = watch.look() { return broken }
       for index in users.indices where users[index].startsAt.map({ $0 <= now }) ?? false { start(index) }
+      startRelay()
       if users.contains(where: \.isDone), users.allSatisfy({ $0.process == nil && $0.startsAt == nil }) {
         // A second run comes to its end too, or waits in vain. Nothing is to come of the others any more.
         while users.contains(where: { $0.others.values.contains(.again) }) {
@@ -152,13 +157,14 @@ struct Course {
           for other in users[index].others.keys.sorted() { world_kill(other, false) }
           users[index].others = [:]
         }
+        raiseRelay()
         if let broken = tellAgain() ?? judge() { return broken }
         sources[current].wasSent = true
-        if passesLeft == 0 { return nil }
+        if passesLeft == 0 { return endRelay() }
         sendAgain()
         continue
       }
-      let starts = users.compactMap(\.startsAt).min()
+      let starts = (users.map(\.startsAt) + [between?.startsAt]).compactMap { $0 }.min()
       switch world_turn(starts ?? now + Self.longestEnd, pause) {
       case world_moment:
         if starts == nil { return "\(running) does not end" }
@@ -189,6 +195,7 @@ struct Course {
     }
     if kind == .unrecorded { return 1 + world_draw(4) }
     if kind == .edited { return 1 + world_draw(64) }
+    if kind == .relayed { return 1 + world_draw(UInt64(1) << (4 + world_draw(6))) }
     if kind == .struck {
       world_alarm_at_message(1 + world_draw(48))
       return 0
@@ -238,6 +245,7 @@ struct Course {
 
   /// Takes note of the processes that have ended.
   private mutating func reap() -> String? {
+    if let broken = reapRelay() { return broken }
     for index in users.indices {
       let name = users[index].name
       for (process, other) in users[index].others.sorted(by: { $0.key < $1.key }) where world_result(process) >= 0 {
@@ -290,7 +298,9 @@ struct Course {
     guard users[index].starts < Self.mostStarts else {
       return "the \(users[index].name) does not succeed: it ends with \(result.map { "\($0)" } ?? "a kill")"
     }
-    users[index].startsAt = now + world_draw(5 * Self.second)
+    // A receiver that has lost its relay learns it after a minute, and shows another place then.
+    let isAway = between != nil && result == TransferFailure.Kind.pairing.rawValue
+    users[index].startsAt = now + world_draw((isAway ? 30 : 5) * Self.second)
     return nil
   }
 
@@ -300,6 +310,7 @@ struct Course {
       for index in users.indices { losePower(index) }
       return
     }
+    if between != nil, kind.harmsRelay, world_draw(4) == 0 { return harmRelay() }
     let index = Int(world_draw(2))
     switch kind {
     case .mixed: break
@@ -312,7 +323,7 @@ struct Course {
       return
     case .full: return
     case .shut: return shutFolder()
-    case .torn, .stopped, .edited, .parts, .struck: return harmBesides(index)
+    case .torn, .stopped, .edited, .parts, .struck, .relayed: return harmBesides(index)
     case .unrecorded:
       // Something is in place.
       if Tree.names(of: Ends.destination).contains(where: { !$0.hasPrefix(".peer-") }) {
@@ -393,7 +404,9 @@ struct Course {
   private func tellAgain() -> String? {
     guard !users[1].isDone, Promises.isEndUntold else { return nil }
     let result = alone(users[1].start)
-    let hasGoneOn = result == TransferFailure.Kind.connectionLost.rawValue && !Promises.isEndUntold
+    // At a relay nothing tells whether that one will come back: its place there is asked for.
+    let lost = between == nil ? TransferFailure.Kind.connectionLost : .pairing
+    let hasGoneOn = result == lost.rawValue && !Promises.isEndUntold
     return result == 0 || hasGoneOn ? nil : "the sender does not tell again that everything has arrived"
   }
 

@@ -56,12 +56,12 @@ enum Ends {
   /// removed since they arrived.
   static func receive(
     code: PairingCode = code, remembers: Bool = false, existing: Existing? = nil, isStoppable: Bool = false,
-    home: String = newHome,
-    port: UInt16 = port
+    home: String = newHome, port: UInt16 = port, through relay: RelayAccess? = nil
   ) throws {
     var options = Receiver.Options(
       listen: HostAndPort(host: "127.0.0.1", port: port), label: "new", software: "world", giveUpAfter: patience)
     options.code = code
+    options.relay = relay
     options.keepsPairings = remembers
     if remembers { options.knownDevices = .migrating(isKept: true) }
     let importer = try FolderImporter(
@@ -81,11 +81,12 @@ enum Ends {
   /// `peer send`, of everything in a folder of the source.
   static func send(
     _ roots: [String], of folder: String, streams: UInt32?, code: PairingCode = code, remembers: Bool = false,
-    inParts: Bool = false, isStoppable: Bool = false
+    inParts: Bool = false, isStoppable: Bool = false, through relay: RelayAccess? = nil
   ) throws {
     var options = Sender.Options(
-      target: .host(HostAndPort(host: "127.0.0.1", port: port)), label: "old", software: "world", streams: streams,
-      giveUpAfter: patience)
+      target: relay == nil ? .host(HostAndPort(host: "127.0.0.1", port: port)) : .relay, label: "old",
+      software: "world", streams: streams, giveUpAfter: patience)
+    options.relay = relay
     options.keepsPairing = remembers
     if remembers { options.knownDevices = .migrating(isKept: true) }
     // Its sources are named by their paths in the user's home.
@@ -101,11 +102,24 @@ enum Ends {
         sources, options, memory: TransferStore(home: Array(oldHome.utf8)), telling: { tell("sender", $0, failed) },
         stopping: $0,
         choosing: { (_, _) throws(TransferFailure) in throw TransferFailure(.usage, "there is nothing to choose") },
-        code: { (_, _) throws(TransferFailure) in TypedCode(code: code) })
+        code: { (device, ends) throws(TransferFailure) in try typed(code, at: device, unless: ends) })
     }
     world_say("sends \(result.total), \(result.removed), \(result.unsent) unsent")
     tellEnd(result.removed)
     if let failure = failed.withLock({ $0.values.first }) { throw failure }
+  }
+
+  /// What a user types, who reads the code, and the receiver's place at a relay, on the new device.
+  private static func typed(
+    _ code: PairingCode, at device: DeviceAddress, unless ends: [CInt]
+  ) throws(TransferFailure) -> TypedCode {
+    guard device.isRelay else { return TypedCode(code: code) }
+    for _ in 0..<240 {
+      if let place = RelayPlace(number: UInt32(world_noticed())) { return TypedCode(place: place, code: code) }
+      var polled = ends.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      if poll(&polled, nfds_t(polled.count), 500) > 0 { break }
+    }
+    throw TransferFailure(.interrupted, "the receiver shows no place")
   }
 
   /// The result of a process that goes on though its user has asked it to stop.
@@ -161,6 +175,7 @@ enum Ends {
     if case .partEnded(let part) = event {
       failed.withLock { $0[part.number] = if case .failure(let failure) = part.result { failure } else { nil } }
     }
+    if case .code(_, _, let place) = event { world_notice(UInt64(place?.number ?? 0)) }
     world_say("\(end): \(event)")
     if case .done(let result) = event { tellEnd(result.removed) }
   }

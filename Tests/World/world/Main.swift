@@ -130,7 +130,7 @@ struct Campaign {
 /// What has happened in a world, or in several.
 struct Tally {
   var kills = 0, powerLosses = 0, cuts = 0, stalls = 0, secondProcesses = 0, lostWrites = 0, passes = 0, stops = 0,
-    edits = 0
+    edits = 0, relays = 0
   var switches: UInt64 = 0, trace: UInt64 = 0
   var isBroken = false
 
@@ -144,12 +144,14 @@ struct Tally {
     passes += other.passes
     stops += other.stops
     edits += other.edits
+    relays += other.relays
     switches += other.switches
     trace ^= other.trace
   }
 
   var words: String {
     "\(kills) kills, \(powerLosses) power losses, \(cuts) cuts, \(stalls) stalls, \(secondProcesses) second processes, "
-      + "\(lostWrites) lost writes, \(passes) later passes, \(stops) stops, \(edits) edits, \(switches) switches"
+      + "\(lostWrites) lost writes, \(passes) later passes, \(stops) stops, \(edits) edits, \(relays) relays, "
+      + "\(switches) switches"
   }
 }

@@ -26,6 +26,9 @@ extension Course {
     case parts
     /// The receiver, or its machine, dies just after something was said.
     case struck
+    /// The relay between the devices dies, is stopped, or gets no descriptors: once they have a transfer, no run
+    /// may fail.
+    case relayed
 
     /// Any of them, as the seed decides: mostly the first one.
     static func drawn() -> Self {
@@ -35,7 +38,7 @@ extension Course {
     /// One of the later ones, which leave the draws of the others as they are.
     static func besides(_ seed: UInt64) -> Self? {
       var generator = Generator(seed: seed ^ 0xB0D1E5)
-      let kinds: [Self] = [.torn, .stopped, .edited, .parts, .struck]
+      let kinds: [Self] = [.torn, .stopped, .edited, .parts, .struck, .relayed]
       return kinds.dropFirst(Int(generator.next() % 16)).first
     }
 
@@ -51,6 +54,7 @@ extension Course {
       case .torn: 4 + Int(world_draw(8))
       case .stopped: 1 + Int(world_draw(3))
       case .struck: 2 + Int(world_draw(4))
+      case .relayed: 2 + Int(world_draw(5))
       case .edited: 6 + Int(world_draw(14))
       case .parts: 2 + Int(world_draw(6))
       }
@@ -61,17 +65,21 @@ extension Course {
       switch self {
       case .mixed, .beside: world_draw(3) > 0 ? 0 : 1 + Int(world_draw(3))
       case .unrecorded: 1
+      case .relayed: Int(world_draw(2))
       case .aside, .full, .shut, .torn, .stopped, .edited, .parts, .struck: 0
       }
     }
 
     /// Whether a large file is sent too.
-    var hasLarge: Bool { self == .full || self == .shut || self == .torn || self == .parts || self == .edited }
+    var hasLarge: Bool { [.full, .shut, .torn, .parts, .edited, .relayed].contains(self) }
+
+    /// Whether a relay is harmed too, where there is one.
+    var harmsRelay: Bool { [.mixed, .torn, .stopped, .edited, .parts, .struck].contains(self) }
 
     /// Whether a run may fail from the beginning on.
     var mayFail: Bool {
       switch self {
-      case .mixed, .beside, .unrecorded: false
+      case .mixed, .beside, .unrecorded, .relayed: false
       case .aside, .full, .shut, .torn, .stopped, .edited, .parts, .struck: true
       }
     }

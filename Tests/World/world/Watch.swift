@@ -138,6 +138,13 @@ extension Course {
         guard !staged.isEmpty else { return }
         world_refuse("\(Ends.destination)/\(staged[Int(world_draw(UInt64(staged.count)))])")
       }
+    case .relayed:
+      // Before the devices have a transfer, only users go on.
+      guard Promises.isEndUnknown || world_draw(32) == 0 else {
+        faults += 1
+        return
+      }
+      harmRelay()
     case .mixed, .beside, .aside, .full, .shut, .unrecorded: return
     }
   }

@@ -45,6 +45,14 @@ void world_lose_at_sync(bool when_not_alone);
 /// From here on the disk is small, and has so many bytes that are not its reserve.
 void world_narrow(uint64_t room);
 
+/// From here on the devices meet through a relay at this port, and have addresses of their own. Whether
+/// connections past it get no answer: those to a device that waits, and those to one that has connected.
+void world_relay(uint16_t port, bool waiting, bool connected);
+
+/// A user sees a figure of a process, which the other one may read.
+void world_notice(uint64_t figure);
+uint64_t world_noticed(void);
+
 /// From here on a file's changes are dated with the last tick of so many nanoseconds.
 void world_tick(uint64_t nanoseconds);
 
@@ -101,10 +109,17 @@ int world_result(int process);
 /// How many threads and descriptors a process that has ended had left.
 int world_left(int process);
 
+/// A process gets no more descriptors for so many nanoseconds.
+void world_starve(int process, uint64_t nanoseconds);
+
+/// How often a process has waited for its watch, and how many sockets it has.
+uint64_t world_waits(int process);
+int world_sockets(int process);
+
 /// Ends a process at once. If its machine ends with it, its connections fall silent; else they end.
 void world_kill(int process, bool with_machine);
 
-/// Its user asks a process to stop.
+/// Its user asks a process to stop, also by a signal.
 void world_ask(int process);
 
 /// Waits until this process is asked to stop; returns false if it has answered before.
