@@ -59,7 +59,8 @@ enum Ends {
     home: String = newHome, port: UInt16 = port, through relay: RelayAccess? = nil
   ) throws {
     var options = Receiver.Options(
-      listen: HostAndPort(host: "127.0.0.1", port: port), label: "new", software: "world", giveUpAfter: patience)
+      listen: HostAndPort(host: "127.0.0.1", port: port), label: "new", software: "world",
+      giveUpAfter: relay == nil ? patience : 10 * patience)
     options.code = code
     options.relay = relay
     options.keepsPairings = remembers
@@ -85,7 +86,7 @@ enum Ends {
   ) throws {
     var options = Sender.Options(
       target: relay == nil ? .host(HostAndPort(host: "127.0.0.1", port: port)) : .relay, label: "old",
-      software: "world", streams: streams, giveUpAfter: patience)
+      software: "world", streams: streams, giveUpAfter: relay == nil ? patience : 10 * patience)
     options.relay = relay
     options.keepsPairing = remembers
     if remembers { options.knownDevices = .migrating(isKept: true) }
