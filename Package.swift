@@ -121,7 +121,7 @@ let package = Package(
     .target(
       name: "MigrationVault",
       dependencies: [
-        "MigrationCredentials", "MigrationHost", "MigrationSystem", "MigrationTLS", "MigrationWire",
+        "MigrationArchive", "MigrationCredentials", "MigrationHost", "MigrationSystem", "MigrationTLS", "MigrationWire",
       ],
       swiftSettings: product),
     // Its nonisolated(nonsending) methods demand less of their callers than Apple's do. Sources

@@ -1,6 +1,6 @@
 package import MigrationArchive
 import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
 /// The data of an app just before it is put in place: what it says about the computer that it comes
 /// from.
@@ -24,7 +24,7 @@ package struct ArrivingData: Sendable {
 
   /// Replaces the old home's paths where the description says that they stand, and tells what does
   /// not carry over.
-  package func prepare(_ files: StagedFiles) throws(ArchiveError) {
+  package func prepare(_ files: StagedFiles) throws(Failure) {
     if !arrival.settings.isEmpty { return try keepSettings(files) }
     if let paths {
       for path in arrival.homeFiles { try replace(paths, in: path, files) }
@@ -40,7 +40,7 @@ package struct ArrivingData: Sendable {
     return VisibleText.quoted(place + path.bytes.dropFirst(path.root.count))
   }
 
-  private func replace(_ paths: OldPaths, in path: ArchivePath, _ files: StagedFiles) throws(ArchiveError) {
+  private func replace(_ paths: OldPaths, in path: ArchivePath, _ files: StagedFiles) throws(Failure) {
     guard let content = files.content(of: path, atMost: Self.longestFile), let new = paths.replaced(in: content)
     else { return }
     try files.replaceContent(of: path, with: new.content)
@@ -50,7 +50,7 @@ package struct ArrivingData: Sendable {
   }
 
   /// Keeps of the settings only the keys that the description names.
-  private func keepSettings(_ files: StagedFiles) throws(ArchiveError) {
+  private func keepSettings(_ files: StagedFiles) throws(Failure) {
     guard let path = try? ArchivePath(Array(AppCatalogue.settingsKey.utf8)),
       let content = files.content(of: path, atMost: DesktopSettings.longest)
     else { return }

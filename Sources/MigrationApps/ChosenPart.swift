@@ -76,7 +76,7 @@ package struct ChosenPart: Sendable {
   /// descriptor, also with other parts.
   package func roots(
     in home: SharedDirectory, sharing parents: inout [[UInt8]: SharedDirectory]
-  ) throws(ArchiveError) -> [SourceRoot] {
+  ) throws(Failure) -> [SourceRoot] {
     var roots: [SourceRoot] = []
     for place in places {
       roots.append(try place.source(in: home, sharing: &parents))

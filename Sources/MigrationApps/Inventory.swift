@@ -1,6 +1,6 @@
-package import MigrationArchive
+import MigrationArchive
 package import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
 /// What a home has to move, and what is left out: names first, sizes when they are measured.
 package struct Inventory: Sendable {
@@ -73,7 +73,7 @@ package struct Inventory: Sendable {
   package init(
     of home: SharedDirectory, apps: [MovableApp], records: [[UInt8]] = [], isElsewhere: Bool = false,
     besides others: [Omission] = []
-  ) throws(ArchiveError) {
+  ) throws(Failure) {
     self.home = home
     let folders = HomeFolders(in: home.directory, isElsewhere: isElsewhere)
     do {
@@ -87,7 +87,7 @@ package struct Inventory: Sendable {
       leftOut += items.leftOut
       entries = items.entries
     } catch {
-      throw ArchiveError(.source, "the home directory cannot be read", cause: error)
+      throw Failure(.source, "the home directory cannot be read", cause: error)
     }
     taken = apps.flatMap { $0.places.map(\.path) } + Array(folders.places.values) + leftOut.map(\.path)
     // A folder of the home to which a link leads moves once.
@@ -115,7 +115,7 @@ package struct Inventory: Sendable {
   package mutating func measure(
     until stop: StopSignal, progress: (Int, Inventory) -> Void = { _, _ in },
     only isMeant: (Entry) -> Bool = { _ in true }
-  ) throws(ArchiveError) {
+  ) throws(Failure) {
     var parents: [[UInt8]: SharedDirectory] = [:]
     for index in entries.indices where !entries[index].places.isEmpty && isMeant(entries[index]) {
       let places = entries[index].places
@@ -150,7 +150,7 @@ package struct Inventory: Sendable {
   }
 
   /// The trash of a mounted disk, with its size.
-  private func trash(_ path: [UInt8], _ stop: StopSignal) throws(ArchiveError) -> Omission {
+  private func trash(_ path: [UInt8], _ stop: StopSignal) throws(Failure) -> Omission {
     let root = try SourceRoot(path, beneath: home, as: FileContent.split(path).name)
     let tree = try SourceWalk.walk([root], isStopped: { stop.isSet })
     return Omission(path, .trash, size: EntrySize(tree.total, allocated: tree.allocated))

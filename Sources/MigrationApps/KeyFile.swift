@@ -15,6 +15,9 @@ package struct DescriptionError: Error, Equatable, Sendable, CustomStringConvert
     (self.file, self.line, self.reason, isFolder) = (file, line, reason, false)
   }
 
+  /// In a file that the catching code knows.
+  init(line: Int, reason: String) { self.init(file: [], line: line, reason: reason) }
+
   /// A file that others may change.
   init(file: [UInt8], _ cause: Distrust) {
     self.init(file: file, line: 0, reason: "it \(cause.clause)")
@@ -53,10 +56,7 @@ struct KeyFile: Sendable {
   private(set) var groups: [Group] = []
 
   /// A line that is neither a comment, a group nor an entry.
-  struct Mistake: Error {
-    let line: Int
-    let reason: String
-  }
+  typealias Mistake = DescriptionError
 
   /// Reads a text.
   init(_ text: [UInt8]) throws(Mistake) {

@@ -21,12 +21,11 @@ package struct Place: Equatable, Sendable {
   /// Opens it in a home. Those in one directory share its descriptor.
   func source(
     in home: SharedDirectory, sharing parents: inout [[UInt8]: SharedDirectory]
-  ) throws(ArchiveError) -> SourceRoot {
+  ) throws(Failure) -> SourceRoot {
     guard let target else { return try SourceRoot(path, beneath: home, as: root, sharing: &parents) }
     let (folder, name) = FileContent.split(target)
-    let directory = try SystemError.mapped(Directory.open(folder)) {
-      ArchiveError(.source, "the source \(VisibleText.quoted(target)) cannot be read", name: target, cause: $0)
-    }
+    let directory = try Failure.wrapping(
+      .source, "the source \(VisibleText.quoted(target)) cannot be read", name: target, Directory.open(folder))
     return try SourceRoot(name, beneath: SharedDirectory(directory), as: root)
   }
 }

@@ -1,10 +1,4 @@
-import MigrationWire
-
-/// An answer or an option that names nothing in the list.
-package struct ChoiceError: Error, Equatable, Sendable, CustomStringConvertible {
-  package let description: String
-  package let hint: String
-}
+package import MigrationWire
 
 /// The entries of an inventory that move.
 package struct PlanChoice: Equatable, Sendable {
@@ -30,7 +24,7 @@ package struct PlanChoice: Equatable, Sendable {
 
   /// Applies the answer of a person: numbers and ranges to leave out, such as `3, 5-7`; with a plus
   /// sign, such as `+9`, to take. An answer with a mistake changes nothing.
-  package mutating func apply(_ answer: String) throws(ChoiceError) {
+  package mutating func apply(_ answer: String) throws(Failure) {
     var next = chosen
     for word in answer.split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
       let isTaken = word.first == "+"
@@ -39,8 +33,8 @@ package struct PlanChoice: Equatable, Sendable {
       guard numbers.count == ends.count, (1...2).contains(numbers.count), let first = numbers.first,
         let last = numbers.last, 1 <= first, first <= last, last <= chosen.count
       else {
-        throw ChoiceError(
-          description: "\(VisibleText.quoted(String(word))) names no entry of the list",
+        throw Failure(
+          .usage, "\(VisibleText.quoted(String(word))) names no entry of the list",
           hint: "Type numbers from 1 to \(chosen.count), such as: 3, 5-7")
       }
       for number in first...last { next[number - 1] = isTaken }
@@ -50,27 +44,27 @@ package struct PlanChoice: Equatable, Sendable {
 
   /// Leaves out the entries with a name: a path relative to the home, the key of a folder, or the
   /// name or the identifier of an app.
-  package mutating func skip(_ name: [UInt8], in inventory: Inventory) throws(ChoiceError) {
+  package mutating func skip(_ name: [UInt8], in inventory: Inventory) throws(Failure) {
     let trimmed = name.last == UInt8(ascii: "/") ? name.dropLast() : name
     let found = inventory.entries.indices.filter { inventory.entries[$0].answers(to: trimmed) }
     guard !found.isEmpty else {
-      throw ChoiceError(
-        description: "nothing to move has the name \(VisibleText.quoted(name))",
+      throw Failure(
+        .usage, "nothing to move has the name \(VisibleText.quoted(name))",
         hint: "'peer send --everything --dry-run' lists the names.")
     }
     for entry in found { chosen[entry] = false }
   }
 
   /// Takes of all apps only these, in this order; `all` takes every app.
-  package mutating func take(apps names: [String], in inventory: Inventory) throws(ChoiceError) {
+  package mutating func take(apps names: [String], in inventory: Inventory) throws(Failure) {
     var order: [Int] = []
     var isTaken = [Bool](repeating: false, count: chosen.count)
     let apps = apps.sorted()
     for name in names {
       let found = apps.filter { name == "all" || inventory.entries[$0].app?.identifier == name }
       guard !found.isEmpty || name == "all" else {
-        throw ChoiceError(
-          description: "there is no app \(VisibleText.quoted(name)) to move",
+        throw Failure(
+          .usage, "there is no app \(VisibleText.quoted(name)) to move",
           hint: "'peer send --everything --dry-run' lists the apps.")
       }
       for app in found where !isTaken[app] {

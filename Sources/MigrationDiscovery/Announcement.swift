@@ -48,7 +48,7 @@ extension SystemRandom {
 /// events may remove it.
 ///
 /// The description is a lower-case clause.
-package enum FindingTrouble: Error, Equatable, Sendable, CustomStringConvertible {
+package enum FindingTrouble: Equatable, Sendable, CustomStringConvertible {
   /// This device is not connected to a network.
   case noNetwork
   /// Its only networks are tunnels, such as a VPN, in which no device can be found.

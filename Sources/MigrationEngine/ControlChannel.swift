@@ -106,14 +106,14 @@ package protocol EngineEvent: Sendable {
   /// The first event.
   static var begin: Self { get }
   /// The user stops the run with a signal.
-  static func stop(_ kind: TransferFailure.Kind) -> Self
+  static func stop(_ kind: Failure.Kind) -> Self
   /// A moment has come: one that `nextMoment` named, or any other.
   static var timePassed: Self { get }
   /// A message has arrived on a control connection.
   static func received(_ connection: ConnectionID, _ message: ControlMessage) -> Self
   /// A control connection was cut or is silent, or its other end has violated the protocol. Only
   /// `closed` follows for it.
-  static func broke(_ connection: ConnectionID, _ fault: Fault) -> Self
+  static func broke(_ connection: ConnectionID, _ fault: Failure) -> Self
   /// Almost everything queued on a control connection is sent.
   static func drained(_ connection: ConnectionID) -> Self
   /// A control connection is closed, as `close` asked. `spread`, from 0 to 1, is random.

@@ -79,7 +79,7 @@ package struct PartEnd: Sendable {
     (mayResume, isDeclined) = (false, false)
   }
 
-  package init(_ number: UInt16, _ name: String, root: [UInt8]? = nil, _ fault: Fault) {
+  package init(_ number: UInt16, _ name: String, root: [UInt8]? = nil, _ fault: Failure) {
     self.number = number
     self.name = name
     self.root = root
@@ -96,12 +96,24 @@ package struct PartEnd: Sendable {
 }
 
 /// How a transfer, or a part of one, has ended.
-package typealias TransferOutcome = Result<TransferResult, TransferFailure>
+package typealias TransferOutcome = Result<TransferResult, Failure>
+
+extension Result where Failure == MigrationWire.Failure {
+  /// The failure; nil for a success.
+  package var failure: Failure? { if case .failure(let failure) = self { failure } else { nil } }
+}
+
+extension Failure {
+  /// How it ends a part: one that is there already, and has nothing newer, is no failure.
+  var outcome: TransferOutcome {
+    switch code {
+    case .nothingNewer, .told(.nothingNewer): .success(.present)
+    default: .failure(self)
+    }
+  }
+}
 
 extension TransferOutcome {
-  /// The failure; nil for a success.
-  package var failure: TransferFailure? { if case .failure(let failure) = self { failure } else { nil } }
-
   /// The result of a whole plan, by its parts in their order (Protocol §7.5). The traffic is that of
   /// the run.
   static func combined(_ parts: [TransferOutcome], _ traffic: Traffic) -> TransferOutcome {
@@ -203,7 +215,7 @@ package enum TransferEvent: Sendable {
   /// One of several parts has ended, or a root of a part is left out; the others continue.
   case partEnded(PartEnd)
   /// A transfer has failed, and the run continues: only a receiver that stays reports this.
-  case failed(TransferFailure)
+  case failed(Failure)
   /// An event about one of several transfers at a time.
   indirect case of(TransferID, TransferEvent)
 }
@@ -239,57 +251,6 @@ package enum DataWay: Equatable, Sendable {
   case direct(isIPv6: Bool)
   /// Through the relay again.
   case relay(String)
-}
-
-/// The end of a transfer that did not succeed.
-package struct TransferFailure: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The kinds of failure, each with its exit code in the command's documentation.
-  package enum Kind: Int32, Sendable {
-    case failed = 1
-    case usage = 2
-    case pairing = 3
-    case refused = 4
-    case connectionLost = 5
-    case noSpace = 6
-    case importFailed = 7
-    case exportFailed = 9
-    /// The other device serves others.
-    case busy = 10
-    /// By SIGINT.
-    case interrupted = 130
-    /// By SIGTERM.
-    case terminated = 143
-  }
-
-  package let kind: Kind
-  /// A complete lower-case clause; parts from the other device are already escaped.
-  package let message: String
-  /// A sentence that tells the user what to do.
-  package let hint: String?
-  /// The subject of the message, for programs.
-  package let subject: Subject
-
-  /// An entry and figures, where there are any. The name may come from the other device, unescaped.
-  package struct Subject: Equatable, Sendable {
-    package var name: [UInt8]?
-    package var bytes: Close.Space?
-    package var items: Close.Space?
-
-    package init(name: [UInt8]? = nil, bytes: Close.Space? = nil, items: Close.Space? = nil) {
-      self.name = name
-      self.bytes = bytes
-      self.items = items
-    }
-  }
-
-  package init(_ kind: Kind, _ message: String, hint: String? = nil, about subject: Subject = Subject()) {
-    self.kind = kind
-    self.message = message
-    self.hint = hint
-    self.subject = subject
-  }
-
-  package var description: String { message }
 }
 
 extension RenamedItem {

@@ -3,7 +3,7 @@ import Glibc
 /// A host and a port as the user writes them: "HOST:PORT", "[IPv6]:PORT", "HOST", "IPv6" or
 /// ":PORT".
 package struct HostAndPort: Equatable, Sendable {
-  /// Why a text is not a host and port. The description is a lower-case clause.
+  /// Why a text is not a host and port, or a range of addresses. The description is a lower-case clause.
   package struct ParseError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The kind of mistake, for programs.
     package enum Code: Sendable {
@@ -21,6 +21,8 @@ package struct HostAndPort: Equatable, Sendable {
 
     package let code: Code
     package let description: String
+
+    init(code: Code = .invalidHost, description: String) { (self.code, self.description) = (code, description) }
   }
 
   /// The name or the address, without brackets; nil if only a port was given. As a user writes it.

@@ -249,10 +249,7 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     bits >= 8 ? 0xFF : bits <= 0 ? 0 : ~(0xFF >> UInt8(bits))
   }
 
-  /// Why a text is not a range. The description is a lower-case clause.
-  package struct ParseError: Error, Equatable, Sendable, CustomStringConvertible {
-    package let description: String
-  }
+  package typealias ParseError = HostAndPort.ParseError
 
   /// Reads "ADDRESS" or "ADDRESS/BITS", in figures; a link-local address may name its interface
   /// behind a '%'.

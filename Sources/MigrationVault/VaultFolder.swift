@@ -1,6 +1,7 @@
+import MigrationArchive
 package import MigrationCredentials
 import MigrationHost
-package import MigrationSystem
+import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
@@ -9,7 +10,7 @@ import MigrationWire
 struct VaultFolder: Sendable {
   /// Called before each change with its description. If it throws, the change is not made and the
   /// error is rethrown.
-  typealias Observer = @Sendable (_ change: String) throws(VaultError) -> Void
+  typealias Observer = @Sendable (_ change: String) throws(Failure) -> Void
 
   /// The longest time for which a process waits for another process that makes a change.
   private static let patience = Duration.seconds(10)
@@ -24,14 +25,14 @@ struct VaultFolder: Sendable {
   private var shown: String { VisibleText.quoted(path) }
 
   /// Opens the directory; nil if it is missing.
-  func openIfThere() throws(VaultError) -> SharedDirectory? {
-    try VaultError.ifThere("\(shown) cannot be opened") { () throws(SystemError) in
+  func openIfThere() throws(Failure) -> SharedDirectory? {
+    try Failure.ifThere("\(shown) cannot be opened") { () throws(SystemError) in
       SharedDirectory(try Directory.open(home).openChildDirectory(name))
     }
   }
 
   /// Opens the directory, and makes it if it is missing.
-  func open() throws(VaultError) -> SharedDirectory {
+  func open() throws(Failure) -> SharedDirectory {
     if let folder = try openIfThere() { return folder }
     try observer?("make \(name)")
     func made() throws(SystemError) -> SharedDirectory {
@@ -44,16 +45,16 @@ struct VaultFolder: Sendable {
       }
       return SharedDirectory(try parent.openChildDirectory(name))
     }
-    return try VaultError.wrapping("\(shown) cannot be made", made())
+    return try Failure.wrapping(.failed, "\(shown) cannot be made", made())
   }
 
   /// Locks the directory until the returned value is released.
-  func lock(_ folder: SharedDirectory, within patience: Duration = patience) throws(VaultError) {
-    let isTaken = try VaultError.wrapping(
-      "\(shown) cannot be locked", folder.directory.descriptor.lockOnceFree(within: patience))
+  func lock(_ folder: SharedDirectory, within patience: Duration = patience) throws(Failure) {
+    let isTaken = try Failure.wrapping(
+      .failed, "\(shown) cannot be locked", folder.directory.descriptor.lockOnceFree(within: patience))
     guard isTaken else {
       let holder = folder.directory.descriptor.lockHolder().map { " (process \($0))" } ?? ""
-      throw VaultError(
+      throw Failure(
         .unavailable, "another process\(holder) has \(shown) locked for too long",
         hint: "Wait until the process ends, or end it.")
     }
@@ -61,46 +62,46 @@ struct VaultFolder: Sendable {
 
   /// The names in it, or in a directory inside it, sorted; names that are not UTF-8 are not this
   /// program's.
-  func names(in folder: SharedDirectory) throws(VaultError) -> [String] {
-    try VaultError.wrapping(
-      "\(shown) cannot be listed",
+  func names(in folder: SharedDirectory) throws(Failure) -> [String] {
+    try Failure.wrapping(
+      .failed, "\(shown) cannot be listed",
       folder.directory.names().compactMap { String(validating: $0, as: UTF8.self) }.sorted())
   }
 
   /// The owners that have files.
-  func owners(in folder: SharedDirectory) throws(VaultError) -> [CredentialOwner] {
+  func owners(in folder: SharedDirectory) throws(Failure) -> [CredentialOwner] {
     try names(in: folder).compactMap { CredentialOwner(stored: $0) }
   }
 
   /// The content of a file; nil if it is missing.
   ///
   /// An item that is not a file, or that is too long for this program's files, is damaged.
-  func read(_ name: String, in folder: SharedDirectory, limit: Int) throws(VaultError) -> [UInt8]? {
+  func read(_ name: String, in folder: SharedDirectory, limit: Int) throws(Failure) -> [UInt8]? {
     let file = "\(VisibleText.quoted(name)) in \(shown)"
-    return try VaultError.ifThere("\(file) cannot be read") { () throws(SystemError) -> Result<[UInt8], VaultError> in
+    return try Failure.ifThere("\(file) cannot be read") { () throws(SystemError) -> Result<[UInt8], Failure> in
       let descriptor = try folder.directory.openChild(name, .anyKind)
       let status = try descriptor.status()
       guard status.kind == .regular, status.size <= limit else {
-        return .failure(VaultError(.damaged, "\(file) is not a file of this program"))
+        return .failure(Failure(.damaged, "\(file) is not a file of this program"))
       }
       return .success(try descriptor.readAll(limit: limit))
     }?.get()
   }
 
   /// Adds or replaces a file; durable when it returns.
-  func write(_ name: String, in folder: SharedDirectory, _ bytes: [UInt8]) throws(VaultError) {
+  func write(_ name: String, in folder: SharedDirectory, _ bytes: [UInt8]) throws(Failure) {
     try observer?("write \(name)")
-    try VaultError.wrapping(
-      "\(VisibleText.quoted(name)) in \(shown) cannot be written",
+    try Failure.wrapping(
+      .failed, "\(VisibleText.quoted(name)) in \(shown) cannot be written",
       folder.directory.replaceFile(Array(name.utf8), with: bytes))
   }
 
   /// Makes any other change.
   func change(
     _ action: String, _ name: String, _ body: () throws(SystemError) -> Void
-  ) throws(VaultError) {
+  ) throws(Failure) {
     try observer?("\(action) \(name)")
-    try VaultError.wrapping("cannot \(action) \(VisibleText.quoted(name)) in \(shown)", body())
+    try Failure.wrapping(.failed, "cannot \(action) \(VisibleText.quoted(name)) in \(shown)", body())
   }
 }
 
@@ -112,44 +113,32 @@ extension CredentialOwner {
   }
 }
 
-/// A failure with the credentials or the account records of PEER_HOME, in words for the user.
-package struct VaultError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The app's status for it.
-  package let code: CredentialStorageError
-  /// A complete lower-case clause, safe to show.
-  package let description: String
-  /// A sentence with advice.
-  package let hint: String?
-  /// The kernel's reason.
-  package let cause: SystemError?
-
-  init(_ code: CredentialStorageError, _ description: String, hint: String? = nil, cause: SystemError? = nil) {
-    self.code = code
-    self.description = cause.map { "\(description): \($0.words)" } ?? description
-    self.hint = hint
-    self.cause = cause
+extension CredentialStorageError {
+  /// The app's status for a failure with the credentials or the account records of PEER_HOME.
+  init(_ failure: Failure) {
+    self =
+      switch failure.code {
+      case .unavailable: .unavailable
+      case .damaged: .damaged
+      case .full: .full
+      default: .failed
+      }
   }
+}
 
+extension Failure {
   init(_ error: TLSError) { self.init(.failed, error.description) }
 
-  /// Runs a call that the kernel may refuse; `action` then describes the failure: "the key cannot
-  /// be read".
-  static func wrapping<Result: ~Copyable>(
-    _ action: @autoclosure () -> String, _ body: @autoclosure () throws(SystemError) -> Result
-  ) throws(VaultError) -> Result {
-    try SystemError.mapped(body()) { VaultError(.failed, action(), cause: $0) }
-  }
-
-  /// The same for a file that may be missing: nil then.
+  /// Makes a call that the kernel may refuse, for a file that may be missing: nil then.
   static func ifThere<Result>(
     _ action: @autoclosure () -> String, _ body: () throws(SystemError) -> Result
-  ) throws(VaultError) -> Result? {
+  ) throws(Failure) -> Result? {
     do {
       return try body()
     } catch  where error.isNotFound {
       return nil
     } catch {
-      throw VaultError(.failed, action(), cause: error)
+      throw Failure(.failed, action(), cause: error)
     }
   }
 }

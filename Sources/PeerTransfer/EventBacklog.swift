@@ -153,8 +153,8 @@ extension TransferEvent {
   }
 }
 
-extension TransferFailure {
-  fileprivate var size: Int { message.utf8.count + (hint?.utf8.count ?? 0) + (subject.name?.count ?? 0) }
+extension Failure {
+  fileprivate var size: Int { message.utf8.count + (hint?.utf8.count ?? 0) + (name?.count ?? 0) }
 }
 
 extension Offer {

@@ -1,7 +1,8 @@
 package import MigrationDiscovery
-package import MigrationEngine
+import MigrationEngine
 package import MigrationSystem
 import MigrationTransfer
+package import MigrationWire
 
 /// Searches this device's networks for receivers for a while.
 package struct NetworkSearch: NearbySearch {
@@ -25,11 +26,11 @@ package struct NetworkSearch: NearbySearch {
     return told.withLock { $0 }
   }
 
-  package func look(for seconds: Double, unless stop: StopSignal) throws(Fault) -> [NearbyDevice] {
+  package func look(for seconds: Double, unless stop: StopSignal) throws(Failure) -> [NearbyDevice] {
     let outcome = try SystemError.mapped(Self.look { () throws(SystemError) in try Self.wait(seconds, unless: stop) }) {
-      FindingTrouble.refused($0).fault
+      FindingTrouble.refused($0).failure
     }
-    if outcome.receivers.isEmpty, let trouble = outcome.trouble { throw trouble.fault }
+    if outcome.receivers.isEmpty, let trouble = outcome.trouble { throw trouble.failure }
     return outcome.receivers
   }
 
@@ -45,19 +46,16 @@ package struct NetworkSearch: NearbySearch {
 
 extension FindingTrouble {
   /// The failure to find a device.
-  package var fault: Fault {
+  package var failure: Failure {
     let message = "cannot search for devices: \(self)"
     return switch self {
     case .noNetwork:
-      Fault(
-        .device, message, hint: "Join the network of the other device, or connect a cable.",
-        as: .connectionLost)
+      Failure(.unreachable, message, hint: "Join the network of the other device, or connect a cable.")
     case .onlyTunnels:
-      Fault(
-        .device, message, hint: "Name the other device's address, as in --to 192.0.2.7.", as: .connectionLost)
+      Failure(.unreachable, message, hint: "Name the other device's address, as in --to 192.0.2.7.")
     case .refused(let error):
-      Fault(
-        .device, message,
+      Failure(
+        .failed, message,
         hint: error.isAddressInUse
           ? "Another program has exclusive use of UDP port 5353; name the address, as in --to 192.0.2.7."
           : "Name the other device's address, as in --to 192.0.2.7.")

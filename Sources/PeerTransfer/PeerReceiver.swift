@@ -88,12 +88,12 @@ public final class PeerReceiver: Sendable {
   /// - Throws: the failure; ``PeerError/Kind/interrupted`` when the task was cancelled.
   @discardableResult
   public func receive() async throws(PeerError) -> PeerResult {
-    try await running.perform("receive") { [self] (running) throws(TransferFailure) in
+    try await running.perform("receive") { [self] (running) throws(Failure) in
       if options.staysOpen { running.buffer.expectMany() }
-      let store = try options.memory.map { path throws(TransferFailure) in try path.memory() }
+      let store = try options.memory.map { path throws(Failure) in try path.memory() }
       let transfer = try options.transfer
       guard !destination.bytes.isEmpty else {
-        throw TransferFailure(.usage, "the directory to receive into is an empty string", hint: "Name a directory.")
+        throw Failure(.usage, "the directory to receive into is an empty string", hint: "Name a directory.")
       }
       let importer = try FolderImporter(
         into: destination.bytes,
@@ -120,8 +120,8 @@ public final class PeerReceiver: Sendable {
   package static func receive(
     _ options: Receiver.Options, into importers: any Importers, memory: TransferStore?, isAnnounced: Bool,
     with helpers: Receiver.Helpers = Receiver.Helpers(), telling tell: @escaping @Sendable (TransferEvent) -> Void,
-    stopping: (@escaping @Sendable (TransferFailure.Kind) -> Void) -> Void
-  ) throws(TransferFailure) -> TransferResult {
+    stopping: (@escaping @Sendable (Failure.Kind) -> Void) -> Void
+  ) throws(Failure) -> TransferResult {
     var helpers = helpers
     let announcing = isAnnounced ? Announcing(label: options.greeting.label, telling: tell) : nil
     defer { announcing?.end() }
@@ -134,20 +134,20 @@ public final class PeerReceiver: Sendable {
 
 extension PeerReceiver.Options {
   fileprivate var transfer: Receiver.Options {
-    get throws(TransferFailure) {
+    get throws(Failure) {
       if staysOpen, code != nil {
-        throw TransferFailure(
+        throw Failure(
           .usage, "a receiver that stays open cannot have a code: a code is for one transfer",
           hint: "Remove one of them.")
       }
-      let host = try host.map { text throws(TransferFailure) in try PlainHost.checked(text) }
+      let host = try host.map { text throws(Failure) in try PlainHost.checked(text) }
       var options = Receiver.Options(
         listen: HostAndPort(host: host, port: port ?? Limits.defaultPort), isPortChosen: port != nil, label: label,
         giveUpAfter: givesUpAfter.patience)
       do throws(AddressRange.ParseError) {
         for text in from { options.from.append(try AddressRange.parse(text)) }
       } catch {
-        throw TransferFailure(.usage, error.description, hint: "Write a range as in 192.0.2.0/24.")
+        throw Failure(.usage, error.description, hint: "Write a range as in 192.0.2.0/24.")
       }
       options.code = code?.pairing
       options.keeps = staysOpen
@@ -163,13 +163,9 @@ extension FolderImporter {
     into directory: [UInt8], preserving preserved: Preserved, atMost most: MostBytes?,
     existing: MigrationWire.Existing?,
     judging rule: ArrivalRule = ArrivalRule(),
-    folders: (@Sendable (KeyFingerprint) throws(ArchiveError) -> ArchivePath)? = nil
-  ) throws(TransferFailure) {
-    do throws(ArchiveError) {
-      let area = try StagingArea(at: directory, preserving: preserved, atMost: most)
-      self.init(area, existing: existing, judging: rule, folders: folders)
-    } catch {
-      throw TransferFailure(error)
-    }
+    folders: (@Sendable (KeyFingerprint) throws(Failure) -> ArchivePath)? = nil
+  ) throws(Failure) {
+    let area = try StagingArea(at: directory, preserving: preserved, atMost: most)
+    self.init(area, existing: existing, judging: rule, folders: folders)
   }
 }

@@ -1,6 +1,6 @@
-package import MigrationArchive
+import MigrationArchive
 import MigrationDiscovery
-package import MigrationEngine
+import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
 import MigrationWire
@@ -11,14 +11,14 @@ extension PeerSender {
     among found: [DeviceAddress], _ choose: @escaping @Sendable ([PeerDevice]) async -> PeerDevice?,
     unless ends: [CInt],
     at priority: TaskPriority
-  ) throws(TransferFailure) -> Int {
+  ) throws(Failure) -> Int {
     let devices = found.map { PeerDevice($0) }
     guard let chosen = try answer(unless: ends, at: priority, { await choose(devices) }) else {
-      throw TransferFailure(.interrupted, "interrupted before a device was chosen")
+      throw Failure(.interrupted, "interrupted before a device was chosen")
     }
     guard let index = chosen.flatMap({ devices.firstIndex(of: $0) }) else {
       let names = found.map(\.shownName).joined(separator: ", ")
-      throw TransferFailure(.usage, "several devices are waiting: \(names)", hint: "Choose one of them.")
+      throw Failure(.usage, "several devices are waiting: \(names)", hint: "Choose one of them.")
     }
     return index
   }
@@ -27,12 +27,12 @@ extension PeerSender {
   static func code(
     of device: DeviceAddress, _ code: @escaping @Sendable (PeerDevice) async -> PeerCode?, unless ends: [CInt],
     at priority: TaskPriority
-  ) throws(TransferFailure) -> PairingCode {
+  ) throws(Failure) -> PairingCode {
     let device = PeerDevice(device)
     guard let given = try answer(unless: ends, at: priority, { await code(device) }) else {
-      throw TransferFailure(.interrupted, "interrupted before the code was entered")
+      throw Failure(.interrupted, "interrupted before the code was entered")
     }
-    guard let given else { throw TransferFailure(.pairing, "no code was entered") }
+    guard let given else { throw Failure(.pairing, "no code was entered") }
     return given.pairing
   }
 }
@@ -47,12 +47,12 @@ extension PeerSender.Options {
 
   /// The options of the transfer itself, with the nearby devices as the target.
   var transfer: Sender.Options {
-    get throws(TransferFailure) {
+    get throws(Failure) {
       if let streams, !(1...Limits.streams).contains(streams) {
-        throw TransferFailure(.usage, "the number of streams cannot be \(streams)", hint: "Use 1 to \(Limits.streams).")
+        throw Failure(.usage, "the number of streams cannot be \(streams)", hint: "Use 1 to \(Limits.streams).")
       }
       if bytesPerSecond == 0 {
-        throw TransferFailure(.usage, "the limit cannot be 0 bytes a second", hint: "Use nil for no limit.")
+        throw Failure(.usage, "the limit cannot be 0 bytes a second", hint: "Use nil for no limit.")
       }
       var transfer = Sender.Options(
         label: label, streams: streams.map { UInt32($0) }, limit: bytesPerSecond,
@@ -76,15 +76,15 @@ extension PeerSender.Target {
 
   /// The target for the engine: the receiver's place, and the search that finds it.
   var way: (place: Sender.Options.Target, search: any NearbySearch) {
-    get throws(TransferFailure) {
+    get throws(Failure) {
       switch self {
       case .nearby: return (.nearby, NetworkSearch())
       case .host(let host, let port):
-        guard port != 0 else { throw TransferFailure(.usage, "port 0 is not valid") }
+        guard port != 0 else { throw Failure(.usage, "port 0 is not valid") }
         return (.host(HostAndPort(host: try PlainHost.checked(host), port: port)), NetworkSearch())
       case .device(let device):
         guard let found = device.found else {
-          throw TransferFailure(
+          throw Failure(
             .usage, "the port of \(device) is unknown", hint: "Search for it again, or name its address and port.")
         }
         return (.nearby, FoundDevice(device: found))
@@ -97,31 +97,17 @@ extension PeerSender.Target {
 private struct FoundDevice: NearbySearch {
   let device: NearbyDevice
 
-  func look(for seconds: Double, unless stop: StopSignal) throws(Fault) -> [NearbyDevice] { [device] }
-}
-
-extension FolderSource {
-  /// The files and folders at some paths.
-  package convenience init(
-    sending paths: [[UInt8]], selecting selection: Selection, withOwners: Bool,
-    notice: @escaping @Sendable (String) -> Void
-  ) throws(TransferFailure) {
-    do throws(ArchiveError) {
-      try self.init(paths: paths, selecting: selection, withOwners: withOwners, notice: notice)
-    } catch {
-      throw TransferFailure(error)
-    }
-  }
+  func look(for seconds: Double, unless stop: StopSignal) throws(Failure) -> [NearbyDevice] { [device] }
 }
 
 /// The name or the address of a device, without a port.
 enum PlainHost {
   /// The host, without the brackets of an IPv6 address. Fails if the text is not a host.
-  static func checked(_ text: String) throws(TransferFailure) -> String {
+  static func checked(_ text: String) throws(Failure) -> String {
     let wrong = "\(VisibleText.quoted(Array(text.utf8))) is not the name or address of a device"
     // No device has port 0: another port is in the text.
     guard let place = try? HostAndPort.parse(text, defaultPort: 0), place.port == 0, let host = place.host else {
-      throw TransferFailure(.usage, wrong, hint: "Give the port separately.")
+      throw Failure(.usage, wrong, hint: "Give the port separately.")
     }
     return host
   }
@@ -130,12 +116,11 @@ enum PlainHost {
 extension PeerPath {
   /// The store of unfinished transfers in this directory, which is created if it is missing. A
   /// directory that other users may change is refused.
-  func memory() throws(TransferFailure) -> TransferStore {
+  func memory() throws(Failure) -> TransferStore {
     let hint = "Name a directory of your own."
-    _ = try SystemError.mapped(Directory.openOrMake(bytes, mode: 0o700)) {
-      TransferFailure(
-        .refused, "transfers cannot be remembered in \(VisibleText.quoted(bytes)): \($0.words)", hint: hint)
-    }
+    _ = try Failure.wrapping(
+      .refused, "transfers cannot be remembered in \(VisibleText.quoted(bytes))", hint: hint,
+      Directory.openOrMake(bytes, mode: 0o700))
     try TransferStore.check(bytes, hint: hint)
     return TransferStore(home: bytes)
   }

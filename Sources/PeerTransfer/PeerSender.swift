@@ -91,24 +91,24 @@ public final class PeerSender: Sendable {
     code: @escaping @Sendable (PeerDevice) async -> PeerCode?
   ) async throws(PeerError) -> PeerResult {
     let priority = Task.currentPriority
-    return try await running.perform("send") { [self] (running) throws(TransferFailure) in
-      guard !paths.isEmpty else { throw TransferFailure(.usage, "no path to send", hint: "Name a path.") }
-      let store = try options.memory.map { path throws(TransferFailure) in try path.memory() }
+    return try await running.perform("send") { [self] (running) throws(Failure) in
+      guard !paths.isEmpty else { throw Failure(.usage, "no path to send", hint: "Name a path.") }
+      let store = try options.memory.map { path throws(Failure) in try path.memory() }
       let selection = options.selection
       for warning in selection.warnings { running.buffer.add(.notice(warning)) }
       var transfer = try options.transfer
       let (place, search) = try target.way
       transfer.target = place
       let source = try FolderSource(
-        sending: paths.map(\.bytes), selecting: selection, withOwners: options.sendsOwners
+        paths: paths.map(\.bytes), selecting: selection, withOwners: options.sendsOwners
       ) { [buffer = running.buffer] in buffer.add(.notice($0)) }
       return try Self.send([source], transfer, searching: search, memory: store) { [buffer = running.buffer] in
         buffer.add($0)
       } stopping: { stop in
         running.stopping { stop(.interrupted) }
-      } choosing: { (found, ends) throws(TransferFailure) in
+      } choosing: { (found, ends) throws(Failure) in
         try Self.choice(among: found, choose, unless: ends, at: priority)
-      } code: { (device, ends) throws(TransferFailure) in
+      } code: { (device, ends) throws(Failure) in
         TypedCode(code: try Self.code(of: device, code, unless: ends, at: priority))
       }
     }
@@ -123,10 +123,10 @@ public final class PeerSender: Sendable {
   package static func send(
     _ sources: [any ItemSource], _ options: Sender.Options, searching search: any NearbySearch = NetworkSearch(),
     memory: TransferStore?, telling tell: @escaping @Sendable (TransferEvent) -> Void,
-    stopping: (@escaping @Sendable (TransferFailure.Kind) -> Void) -> Void,
-    choosing choose: ([DeviceAddress], [CInt]) throws(TransferFailure) -> Int,
-    code: (DeviceAddress, [CInt]) throws(TransferFailure) -> TypedCode
-  ) throws(TransferFailure) -> TransferResult {
+    stopping: (@escaping @Sendable (Failure.Kind) -> Void) -> Void,
+    choosing choose: ([DeviceAddress], [CInt]) throws(Failure) -> Int,
+    code: (DeviceAddress, [CInt]) throws(Failure) -> TypedCode
+  ) throws(Failure) -> TransferResult {
     let sender = Sender(options, searching: search, sources: sources, store: memory, observer: tell)
     // First, so that a run that is to end already learns it before a receiver answers.
     stopping { sender.stop($0) }
@@ -134,8 +134,8 @@ public final class PeerSender: Sendable {
     try sender.prepare()
     let ends = sender.endOfQuestion
     return try sender.run(
-      choosing: { (found) throws(TransferFailure) in try choose(found, ends) },
-      { (device) throws(TransferFailure) in try code(device, ends) })
+      choosing: { (found) throws(Failure) in try choose(found, ends) },
+      { (device) throws(Failure) in try code(device, ends) })
   }
 
   /// Searches this device's networks for devices that wait for a transfer.
@@ -146,8 +146,8 @@ public final class PeerSender: Sendable {
   ) async throws(PeerError) -> [PeerDevice] {
     let stop = StopSignal()
     let found = await withTaskCancellationHandler {
-      await blocking("search") { () throws(TransferFailure) in
-        try Fault.mapped(NetworkSearch().look(for: time.seconds, unless: stop)) { $0.failure }
+      await blocking("search") { () throws(Failure) in
+        try NetworkSearch().look(for: time.seconds, unless: stop)
       }
     } onCancel: {
       stop.set()

@@ -258,7 +258,7 @@ public struct PeerError: Error, Equatable, Sendable {
     self.hint = hint
   }
 
-  package init(_ failure: TransferFailure) {
+  package init(_ failure: Failure) {
     // The kinds have the same numbers, but for the signals, of which a program has none.
     self.init(Kind(rawValue: failure.kind.rawValue) ?? .interrupted, failure.message, hint: failure.hint)
   }

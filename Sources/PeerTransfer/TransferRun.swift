@@ -1,5 +1,8 @@
+import MigrationArchive
 import MigrationEngine
 import MigrationSystem
+import MigrationTransfer
+import MigrationWire
 
 /// One run of a transfer, on its own thread. Cancelling the task that waits for it ends the run.
 final class TransferRun: Sendable {
@@ -20,7 +23,7 @@ final class TransferRun: Sendable {
 
   /// Performs the blocking run, and waits for its end. Once.
   func perform(
-    _ name: String, _ body: @escaping @Sendable (TransferRun) throws(TransferFailure) -> TransferResult
+    _ name: String, _ body: @escaping @Sendable (TransferRun) throws(Failure) -> TransferResult
   ) async throws(PeerError) -> PeerResult {
     let isFirst = state.withLock { state in
       defer { state.hasBegun = true }
@@ -30,7 +33,7 @@ final class TransferRun: Sendable {
       throw PeerError(.usage, "this transfer has already run", hint: "Create a new object for another transfer.")
     }
     let result = await withTaskCancellationHandler {
-      await blocking(name) { [self] () throws(TransferFailure) in
+      await blocking(name) { [self] () throws(Failure) in
         // The function that ends the run holds locks while it lives.
         defer { state.withLock { $0.stop = nil } }
         return try body(self)
@@ -61,17 +64,17 @@ final class TransferRun: Sendable {
 
 /// Runs blocking work on its own thread, and waits for it as a task.
 func blocking<Value: Sendable>(
-  _ name: String, _ body: @escaping @Sendable () throws(TransferFailure) -> Value
-) async -> Result<Value, TransferFailure> {
+  _ name: String, _ body: @escaping @Sendable () throws(Failure) -> Value
+) async -> Result<Value, Failure> {
   await withCheckedContinuation { continuation in
     do throws(SystemError) {
       _ = try OwnerThread(name: name) {
-        let result: Result<Value, TransferFailure>
-        do throws(TransferFailure) { result = .success(try body()) } catch { result = .failure(error) }
+        let result: Result<Value, Failure>
+        do throws(Failure) { result = .success(try body()) } catch { result = .failure(error) }
         continuation.resume(returning: result)
       }
     } catch {
-      continuation.resume(returning: .failure(TransferFailure(.failed, error.description)))
+      continuation.resume(returning: .failure(Failure(error)))
     }
   }
 }
@@ -81,7 +84,7 @@ func blocking<Value: Sendable>(
 /// wait for its end.
 func answer<Answer: Sendable>(
   unless ends: [CInt], at priority: TaskPriority, _ question: @escaping @Sendable () async -> Answer
-) throws(TransferFailure) -> Answer? {
+) throws(Failure) -> Answer? {
   let given = Condition<Answer?>(nil)
   do throws(SystemError) {
     let wakeup = try Wakeup()
@@ -96,6 +99,6 @@ func answer<Answer: Sendable>(
     _ = try poller.wait(&interests, until: nil)
     return given.withLock { $0 }
   } catch {
-    throw TransferFailure(.failed, error.description)
+    throw Failure(error)
   }
 }

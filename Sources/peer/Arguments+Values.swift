@@ -9,15 +9,15 @@ extension Arguments {
   func hostAndPort(
     _ option: String, hint: String,
     by parse: (String, UInt16) throws(HostAndPort.ParseError) -> HostAndPort
-  ) throws(TransferFailure) -> HostAndPort? {
+  ) throws(Failure) -> HostAndPort? {
     guard let text = try text(option) else { return nil }
     return try HostAndPort.ParseError.mapped(parse(text, Limits.defaultPort)) {
-      TransferFailure.usage("\(option): \($0)", hint: hint)
+      Failure.usage("\(option): \($0)", hint: hint)
     }
   }
 
   /// An option's values as ranges of addresses.
-  func ranges(_ option: String) throws(TransferFailure) -> [AddressRange] {
+  func ranges(_ option: String) throws(Failure) -> [AddressRange] {
     var ranges: [AddressRange] = []
     for bytes in all(option) {
       do {
@@ -31,14 +31,14 @@ extension Arguments {
 
   /// The time to wait for a lost connection, in seconds: a number with s, m, h or d, or without a unit
   /// for seconds.
-  func patience() throws(TransferFailure) -> Double? {
+  func patience() throws(Failure) -> Double? {
     try seconds("--give-up-after", hint: "Write seconds, or 90s, 10m, 2h; 0 for no wait.")
   }
 
   /// An option's value as a time in seconds; nil if the option is not given.
   func seconds(
     _ option: String, hint: String, atMost longest: Double = ThisDevice.longestPatience
-  ) throws(TransferFailure) -> Double? {
+  ) throws(Failure) -> Double? {
     guard let text = try text(option) else { return nil }
     let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
     let unit = text.last.flatMap { units[$0] }
@@ -55,7 +55,7 @@ extension Arguments {
   }
 
   /// The action for names that are taken; nil if the option is not given.
-  func existing() throws(TransferFailure) -> Existing? {
+  func existing() throws(Failure) -> Existing? {
     guard let text = try text("--existing") else { return nil }
     guard let existing = Existing.allCases.first(where: { $0.name == text }) else {
       throw .usage(
@@ -65,7 +65,7 @@ extension Arguments {
   }
 
   /// The app whose data is transferred; nil for folders.
-  func app() throws(TransferFailure) -> String? {
+  func app() throws(Failure) -> String? {
     guard let app = try text("--app") else { return nil }
     guard app.utf8.count <= Limits.identifier else {
       throw .usage("--app: the identifier is too long", hint: "'peer app list' lists the installed apps.")
@@ -74,7 +74,7 @@ extension Arguments {
   }
 
   /// The apps whose data is sent, in their order, and how many of them stand in front of the paths.
-  func apps() throws(TransferFailure) -> (identifiers: [String], inFront: Int) {
+  func apps() throws(Failure) -> (identifiers: [String], inFront: Int) {
     var identifiers: [String] = []
     for bytes in all("--app") {
       guard let app = String(validating: bytes, as: UTF8.self), app.utf8.count <= Limits.identifier else {
@@ -91,7 +91,7 @@ extension Arguments {
   }
 
   /// The name that this device gives itself; nil if the option is not given.
-  func label() throws(TransferFailure) -> String? {
+  func label() throws(Failure) -> String? {
     guard let label = try text("--label") else { return nil }
     guard label.utf8.count <= Limits.label else {
       throw .usage("--label: the text is too long", hint: "A label has at most \(Limits.label) bytes.")
@@ -107,7 +107,7 @@ extension Arguments {
   private static let fastestRate = 1e12
 
   /// An option's value in bytes a second; nil if the option is not given.
-  func rate(_ option: String) throws(TransferFailure) -> UInt64? {
+  func rate(_ option: String) throws(Failure) -> UInt64? {
     guard let text = try text(option) else { return nil }
     let shown = VisibleText.of(text)
     guard let rate = Self.amount(text, units: ["k": 1e3, "m": 1e6, "g": 1e9]) else {
@@ -125,7 +125,7 @@ extension Arguments {
   }
 
   /// An option's value in bytes, at least one; nil if the option is not given.
-  func size(_ option: String) throws(TransferFailure) -> UInt64? {
+  func size(_ option: String) throws(Failure) -> UInt64? {
     guard let text = try text(option) else { return nil }
     let amount = Self.amount(text, units: ["k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12])
     guard let amount, amount >= 1 else {
@@ -147,7 +147,7 @@ extension Arguments {
   }
 
   /// The wanted number of data streams; nil if the option is not given.
-  func streams() throws(TransferFailure) -> UInt32? {
+  func streams() throws(Failure) -> UInt32? {
     let otherwise = "the sender then finds the best number"
     return try number("--streams", in: 1...Limits.streams, otherwise: otherwise).map { UInt32($0) }
   }
@@ -155,7 +155,7 @@ extension Arguments {
   /// A whole number; nil if the option is not given. `otherwise` says what happens then.
   func number(
     _ option: String, in range: ClosedRange<Int>, otherwise: String
-  ) throws(TransferFailure) -> Int? {
+  ) throws(Failure) -> Int? {
     guard let text = try text(option) else { return nil }
     guard text.allSatisfy({ $0.isASCII && $0.isNumber }), let number = Int(text), range.contains(number) else {
       throw .usage(
@@ -168,7 +168,7 @@ extension Arguments {
 
 extension Arguments {
   /// The time in which an exporter may append nothing; nil if the option is not given.
-  func idleLimit() throws(TransferFailure) -> IdleLimit? {
+  func idleLimit() throws(Failure) -> IdleLimit? {
     let option = "--idle-limit"
     if try text(option) == "off" { return .off }
     guard let seconds = try seconds(option, hint: "Write seconds, or 90s, 10m, 2h, or off.") else { return nil }
@@ -178,7 +178,7 @@ extension Arguments {
 
   /// The claimed source of an app's data: a platform, optionally with a store after a comma; nil if
   /// the option is not given.
-  func claim() throws(TransferFailure) -> SourceClaim? {
+  func claim() throws(Failure) -> SourceClaim? {
     let option = "--as"
     guard let text = try text(option) else { return nil }
     let hint = "Write a platform, as in --as android, or one with a store, as in --as android,googlePlay."
@@ -192,7 +192,7 @@ extension Arguments {
   }
 
   /// The platform of the data's destination; nil if the option is not given.
-  func platform() throws(TransferFailure) -> String? {
+  func platform() throws(Failure) -> String? {
     let option = "--platform"
     guard let platform = try text(option) else { return nil }
     guard (1...Limits.identifier).contains(platform.utf8.count) else {
@@ -203,7 +203,7 @@ extension Arguments {
   }
 
   /// Any word is a platform, except one that is nearly a known one.
-  private static func refuseMistyped(_ platform: String, of option: String) throws(TransferFailure) {
+  private static func refuseMistyped(_ platform: String, of option: String) throws(Failure) {
     guard !SourceClaim.platforms.contains(platform),
       let close = Suggestion.closest(to: platform.lowercased(), among: SourceClaim.platforms)
     else { return }
@@ -215,7 +215,7 @@ extension Arguments {
 
 extension Arguments {
   /// The options for an app's exporter; no name occurs twice.
-  func requestOptions(_ verb: Verb) throws(TransferFailure) -> [AppRequest.Option] {
+  func requestOptions(_ verb: Verb) throws(Failure) -> [AppRequest.Option] {
     var options: [AppRequest.Option] = []
     for word in all("--option") { options.append(try Self.option(word)) }
     var names: Set<String> = []
@@ -231,7 +231,7 @@ extension Arguments {
     return options
   }
 
-  private static func option(_ word: [UInt8]) throws(TransferFailure) -> AppRequest.Option {
+  private static func option(_ word: [UInt8]) throws(Failure) -> AppRequest.Option {
     let hint = "Write --option NAME=VALUE; the value may be empty."
     guard let equals = word.firstIndex(of: UInt8(ascii: "=")) else {
       throw .usage("--option: \(VisibleText.quoted(word)) has no value", hint: hint)

@@ -22,7 +22,7 @@ struct Arguments: Equatable {
   private(set) var settingsInFront = 0
 
   /// Sorts the words; after `--`, every word is an operand.
-  init(_ words: [[UInt8]], of verb: Verb) throws(TransferFailure) {
+  init(_ words: [[UInt8]], of verb: Verb) throws(Failure) {
     self.verb = verb
     var rest = words[...]
     while let word = rest.popFirst() {
@@ -53,7 +53,7 @@ struct Arguments: Equatable {
   func all(_ option: String) -> [[UInt8]] { settings.filter { $0.option == option }.map(\.value) }
 
   /// An option's value, which must be text.
-  func text(_ option: String) throws(TransferFailure) -> String? {
+  func text(_ option: String) throws(Failure) -> String? {
     guard let bytes = bytes(option) else { return nil }
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw .usage("the value of \(option) is not UTF-8: \(VisibleText.quoted(bytes))", verb)
@@ -62,7 +62,7 @@ struct Arguments: Equatable {
   }
 
   /// Fails if there is a word that is no option.
-  func refuseOperands() throws(TransferFailure) {
+  func refuseOperands() throws(Failure) {
     if let stray = operands.first { throw .usage("unexpected argument \(VisibleText.quoted(stray))", verb) }
   }
 
@@ -73,7 +73,7 @@ struct Arguments: Equatable {
 
   private mutating func takeOption(
     _ word: [UInt8], followedBy rest: inout ArraySlice<[UInt8]>
-  ) throws(TransferFailure) {
+  ) throws(Failure) {
     let parts = word.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
     let typed = VisibleText.of(parts[0])
     guard let option = verb.options.first(where: { $0.names.contains(typed) }) else { throw unknown(typed) }
@@ -102,13 +102,13 @@ struct Arguments: Equatable {
     settings.append(Setting(option: name, value: value))
   }
 
-  private func missingValue(_ name: String, _ placeholder: String) -> TransferFailure {
+  private func missingValue(_ name: String, _ placeholder: String) -> Failure {
     .usage(
       "option \(name) requires a value",
       hint: "Write \(name) \(placeholder), or \(name)=VALUE if it starts with '-'.")
   }
 
-  private func unknown(_ name: String) -> TransferFailure {
+  private func unknown(_ name: String) -> Failure {
     if verb == .send, name == "--code" {
       return .usage(
         "--code is not an option: every user of this device could read a code on the command line",
@@ -122,14 +122,14 @@ struct Arguments: Equatable {
   }
 }
 
-extension TransferFailure {
+extension Failure {
   /// A usage error with a hint.
-  static func usage(_ message: String, hint: String) -> TransferFailure {
-    TransferFailure(.usage, message, hint: hint)
+  static func usage(_ message: String, hint: String) -> Failure {
+    Failure(.usage, message, hint: hint)
   }
 
   /// A usage error whose hint is the command's help.
-  static func usage(_ message: String, _ verb: Verb) -> TransferFailure {
+  static func usage(_ message: String, _ verb: Verb) -> Failure {
     .usage(message, hint: "Run 'peer \(verb.rawValue) --help' to see its usage.")
   }
 }

@@ -10,7 +10,7 @@ enum CodeFile {
     option: "--code-file", content: "a code", hint: "Create one with 'peer code new --code-file FILE'.")
 
   /// Reads the code in the first line of a file.
-  static func read(_ path: [UInt8], owner: UInt32 = CurrentProcess.effectiveUserID) throws(TransferFailure)
+  static func read(_ path: [UInt8], owner: UInt32 = CurrentProcess.effectiveUserID) throws(Failure)
     -> PairingCode
   {
     var line = try file.read(path, owner: owner)
@@ -20,7 +20,7 @@ enum CodeFile {
   }
 
   /// Writes a new code to a new file that only its owner can read; an existing file is not changed.
-  static func make(_ path: [UInt8], _ code: PairingCode) throws(TransferFailure) {
+  static func make(_ path: [UInt8], _ code: PairingCode) throws(Failure) {
     try SecretFile.make(
       path, "\(code.shown)\n", orElse: "Name another file, or remove this one: a code is for one transfer.")
   }
@@ -28,7 +28,7 @@ enum CodeFile {
   /// `peer code new`: creates a code, in a file if one is named, and returns the program's exit
   /// code.
   static func perform(_ file: [UInt8]?) -> Int32 {
-    Answer.give(json: false) { () throws(TransferFailure) in
+    Answer.give(json: false) { () throws(Failure) in
       let code = PairingCode.random()
       guard let file else { return Rendering(standardOutput: "\(code.shown)\n") }
       try make(file, code)
@@ -39,7 +39,7 @@ enum CodeFile {
 
 extension Command {
   /// Parses the words after `peer code`.
-  static func code(_ verb: Verb, _ arguments: Arguments) throws(TransferFailure) -> Command {
+  static func code(_ verb: Verb, _ arguments: Arguments) throws(Failure) -> Command {
     guard verb == .codeNew else {
       guard let first = arguments.operands.first else {
         throw .usage("missing command after 'peer code'", hint: "Run 'peer code new'.")
@@ -51,14 +51,14 @@ extension Command {
   }
 
   /// An unknown command after `peer code`.
-  static func unknownCodeCommand(_ word: String) -> TransferFailure {
+  static func unknownCodeCommand(_ word: String) -> Failure {
     .usage("unknown command 'peer code \(word)'", hint: "Run 'peer code new' to create a code.")
   }
 }
 
 extension Arguments {
   /// The file of a code. It needs a name, since only its owner may read it.
-  func codeFile() throws(TransferFailure) -> [UInt8]? {
+  func codeFile() throws(Failure) -> [UInt8]? {
     guard let file = bytes("--code-file") else { return nil }
     guard file != Array("-".utf8) else {
       throw .usage(

@@ -1,3 +1,4 @@
+import MigrationArchive
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
@@ -19,7 +20,7 @@ enum CodeEntry {
   ///     `SignalSource`'s.
   static func read(
     _ source: CodeSource, of device: DeviceAddress, _ output: Output, unless interruptions: [CInt] = []
-  ) throws(TransferFailure) -> TypedCode {
+  ) throws(Failure) -> TypedCode {
     switch source {
     case .prompt:
       return try prompt(device, output, interruptions)
@@ -28,7 +29,7 @@ enum CodeEntry {
       var mistake: String?
       return try ask(
         isAtRelay: device.isRelay,
-        { () throws(TransferFailure) in
+        { () throws(Failure) in
           try taken(
             try questioner.ask(.code, ["label": IfGiven(device.name), "address": device.host], mistake: mistake))
         }, say: { mistake = $0 })
@@ -49,10 +50,10 @@ enum CodeEntry {
   /// Asks until there is a valid code, at most `tries` times. `ask` returns nil at the end of the
   /// input.
   static func ask(
-    isAtRelay: Bool = false, _ ask: () throws(TransferFailure) -> [UInt8]?, say: (String) -> Void
-  ) throws(TransferFailure) -> TypedCode {
+    isAtRelay: Bool = false, _ ask: () throws(Failure) -> [UInt8]?, say: (String) -> Void
+  ) throws(Failure) -> TypedCode {
     for _ in 0..<tries {
-      guard var line = try ask() else { throw TransferFailure(.pairing, "no code was entered") }
+      guard var line = try ask() else { throw Failure(.pairing, "no code was entered") }
       defer { cleanse(&line) }
       do {
         let typed = try TypedCode(typed: line.span)
@@ -62,7 +63,7 @@ enum CodeEntry {
         say(error.sentence)
       }
     }
-    throw TransferFailure(
+    throw Failure(
       .pairing, "no valid code was entered",
       hint: "Check the code shown on the other device, and run the command again."
     )
@@ -72,7 +73,7 @@ enum CodeEntry {
   static func check(
     _ line: [UInt8]?, from name: String, isAtRelay: Bool = false,
     hint: String = "Check the code shown on the other device."
-  ) throws(TransferFailure) -> TypedCode {
+  ) throws(Failure) -> TypedCode {
     let line = line ?? []
     do {
       let typed = try TypedCode(typed: line.span)
@@ -83,9 +84,9 @@ enum CodeEntry {
         case .malformed: "the first line of \(name) is not a code of eight digits"
         case .mistyped: "the code in \(name) is not valid: one digit is wrong, or two are swapped"
         }
-      throw TransferFailure(.pairing, message, hint: hint)
+      throw Failure(.pairing, message, hint: hint)
     }
-    throw TransferFailure(
+    throw Failure(
       .pairing, "the code in \(name) has no place in front of it, as 577 in 577-4829-1367",
       hint: "Write the whole number that the other device shows.")
   }
@@ -95,16 +96,16 @@ enum CodeEntry {
 
   private static func prompt(
     _ device: DeviceAddress, _ output: Output, _ interruptions: [CInt]
-  ) throws(TransferFailure) -> TypedCode {
-    let questioner = try Questioner.NoTerminal.mapped(Questioner()) { _ in
-      TransferFailure.usage(
+  ) throws(Failure) -> TypedCode {
+    guard let questioner = Questioner() else {
+      throw .usage(
         "there is no terminal to ask for the code",
         hint: "Pass the code with --code-file FILE, or with --code-file - on standard input.")
     }
-    return try output.hold { () throws(TransferFailure) in
+    return try output.hold { () throws(Failure) in
       try ask(
         isAtRelay: device.isRelay,
-        { () throws(TransferFailure) in
+        { () throws(Failure) in
           try taken(
             try opening { () throws(SystemError) in
               try questioner.ask(question(device), unless: interruptions)
@@ -116,25 +117,25 @@ enum CodeEntry {
 
   private static func firstLine(
     _ raw: CInt, _ name: String, _ interruptions: [CInt]
-  ) throws(TransferFailure) -> [UInt8]? {
+  ) throws(Failure) -> [UInt8]? {
     let line = try SystemError.mapped(Terminal.readLine(from: raw, unless: interruptions)) {
-      TransferFailure(.failed, $0.about(name).description)
+      Failure(.failed, $0.about(name).description)
     }
     return try taken(line)
   }
 
-  private static func taken(_ line: Terminal.Line) throws(TransferFailure) -> [UInt8]? {
+  private static func taken(_ line: Terminal.Line) throws(Failure) -> [UInt8]? {
     switch line {
     case .line(let bytes): return bytes
     case .endOfInput: return nil
-    case .interrupted: throw TransferFailure(.interrupted, "interrupted before the code was entered")
+    case .interrupted: throw Failure(.interrupted, "interrupted before the code was entered")
     }
   }
 
   private static func opening<Result: ~Copyable>(
     _ body: () throws(SystemError) -> Result
-  ) throws(TransferFailure) -> Result {
-    try SystemError.mapped(body()) { TransferFailure(.failed, $0.description) }
+  ) throws(Failure) -> Result {
+    try Failure.wrapping(body())
   }
 }
 

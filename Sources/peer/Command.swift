@@ -45,7 +45,7 @@ enum Command: Equatable, Sendable {
 
 extension Command {
   /// Parses the words after the program's name.
-  init(_ words: [[UInt8]]) throws(TransferFailure) {
+  init(_ words: [[UInt8]]) throws(Failure) {
     guard let first = words.first else {
       self = .nothing
       return
@@ -107,14 +107,14 @@ extension Command {
 
 extension Command {
   /// Parses the words after `peer help`.
-  static func help(_ words: [[UInt8]]) throws(TransferFailure) -> Command {
+  static func help(_ words: [[UInt8]]) throws(Failure) -> Command {
     let arguments = try Arguments(words, of: .help)
     if arguments.has("--help") { return .help(.help) }
     let topic = try topic(arguments.operands)
     return arguments.has("--man") ? .manual(ManualPage(of: topic)) : .help(topic)
   }
 
-  private static func topic(_ words: [[UInt8]]) throws(TransferFailure) -> Verb? {
+  private static func topic(_ words: [[UInt8]]) throws(Failure) -> Verb? {
     let words = words.map { VisibleText.of($0) }
     guard let first = words.first else { return nil }
     guard let verb = Verb(words) else { throw unknown(first) }
@@ -127,7 +127,7 @@ extension Command {
   }
 
   /// The failure for an unknown word in the place of a command.
-  static func unknown(_ word: String) -> TransferFailure {
+  static func unknown(_ word: String) -> Failure {
     let all = "Run 'peer --help' to list the commands."
     if word.hasPrefix("-") {
       let name = word.prefix { $0 != "=" }
@@ -143,9 +143,9 @@ extension Command {
   }
 }
 
-extension TransferFailure {
+extension Failure {
   /// A group of commands without a command, or with an unknown one.
-  static func noCommand(of group: Verb, _ arguments: Arguments) -> TransferFailure {
+  static func noCommand(of group: Verb, _ arguments: Arguments) -> Failure {
     guard let word = arguments.operands.first else {
       return .usage(
         "missing command after 'peer \(group.rawValue)'",
@@ -155,7 +155,7 @@ extension TransferFailure {
   }
 
   /// An unknown command of a group.
-  static func unknown(_ word: String, in group: Verb) -> TransferFailure {
+  static func unknown(_ word: String, in group: Verb) -> Failure {
     let close = Suggestion.closest(to: word, among: group.members.map(\.name))
     return .usage(
       "unknown command 'peer \(group.rawValue) \(word)'",

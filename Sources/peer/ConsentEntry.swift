@@ -21,9 +21,9 @@ struct ConsentEntry: Sendable {
   let isOfProgram: Bool
 
   /// Fails without a terminal.
-  static func check() throws(TransferFailure) {
-    _ = try Questioner.NoTerminal.mapped(Questioner()) { _ in
-      TransferFailure.usage(
+  static func check() throws(Failure) {
+    if Questioner() == nil {
+      throw .usage(
         "--ask needs a terminal, or --json",
         hint: "Remove --ask: the code that the sender enters is consent enough for files.")
     }
@@ -41,7 +41,7 @@ struct ConsentEntry: Sendable {
       }
     }
     return output.hold { () -> ConsentAnswer? in
-      guard let questioner = try? Questioner() else { return .no }
+      guard let questioner = Questioner() else { return .no }
       questioner.forgetTyped()
       questioner.write(plan.text(columns: Terminal.width(StandardStream.error.rawValue) ?? 80))
       return Self.answer(plan) { asked, mistake in

@@ -10,7 +10,7 @@ enum DeviceCommand: Equatable, Sendable {
   case forget(String, json: Bool)
 
   /// Parses the words after a command about known devices.
-  init(_ verb: Verb, _ arguments: Arguments) throws(TransferFailure) {
+  init(_ verb: Verb, _ arguments: Arguments) throws(Failure) {
     let json = arguments.has("--json")
     switch verb {
     case .deviceList:
@@ -30,7 +30,7 @@ enum DeviceCommand: Equatable, Sendable {
 
   private static func words(
     _ arguments: Arguments, _ count: Int, _ hint: String
-  ) throws(TransferFailure) -> [String] {
+  ) throws(Failure) -> [String] {
     let words = arguments.operands.compactMap { String(validating: $0, as: UTF8.self) }
     guard arguments.operands.count == count, words.count == count else {
       throw .usage(
@@ -47,20 +47,20 @@ extension DeviceCommand {
   func perform() -> Int32 {
     switch self {
     case .list(let json):
-      Answer.give(json: json) { () throws(TransferFailure) in
+      Answer.give(json: json) { () throws(Failure) in
         let store = try TransferStore.ofUser()
-        let devices = try Fault.mapped(store.devices()) { $0.failure }
+        let devices = try store.devices()
         return json ? devices.map(\.line).reduce(Rendering(), +) : Self.table(devices)
       }
     case .name(let typed, let name, let json):
-      Answer.give(json: json) { () throws(TransferFailure) in
+      Answer.give(json: json) { () throws(Failure) in
         let device = try TransferStore.ofUser().name(typed, name)
         return json
           ? device.line
           : Rendering(standardError: "\(VisibleText.of(device.label)) is called \(VisibleText.of(name)) now.\n")
       }
     case .forget(let typed, let json):
-      Answer.give(json: json) { () throws(TransferFailure) in
+      Answer.give(json: json) { () throws(Failure) in
         let forgotten = try TransferStore.ofUser().forgetDevice(typed)
         let device = forgotten.device
         let first =

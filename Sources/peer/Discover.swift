@@ -18,7 +18,7 @@ struct DiscoverOptions: Equatable, Sendable {
 
 extension DiscoverOptions {
   /// Parses the words after `peer discover`.
-  init(_ arguments: Arguments) throws(TransferFailure) {
+  init(_ arguments: Arguments) throws(Failure) {
     try arguments.refuseOperands()
     let hint = "Write seconds, or 90s, 10m, 2h."
     time = try arguments.seconds("--for", hint: hint) ?? Self.usualTime
@@ -33,15 +33,15 @@ extension DiscoverOptions {
 extension DiscoverOptions {
   /// Searches for the given time, and shows the devices found.
   func perform() -> Int32 {
-    Answer.give(json: json) { () throws(TransferFailure) in
+    Answer.give(json: json) { () throws(Failure) in
       let found = try Self.look(for: time)
       return json ? Self.lines(found) : Self.table(found)
     }
   }
 
   /// Searches for the given number of seconds.
-  static func look(for time: Double) throws(TransferFailure) -> [NearbyDevice] {
-    var interruption: TransferFailure.Kind?
+  static func look(for time: Double) throws(Failure) -> [NearbyDevice] {
+    var interruption: Failure.Kind?
     let outcome: NetworkSearch.Outcome
     do throws(SystemError) {
       // This must precede all other threads.
@@ -51,17 +51,17 @@ extension DiscoverOptions {
         interruption = try wait(for: signals, until: end)
       }
     } catch {
-      throw FindingTrouble.refused(error).fault.failure
+      throw FindingTrouble.refused(error).failure
     }
-    if let interruption { throw TransferFailure(interruption, "interrupted") }
-    if outcome.receivers.isEmpty, let trouble = outcome.trouble { throw trouble.fault.failure }
+    if let interruption { throw .interrupted(by: interruption) }
+    if outcome.receivers.isEmpty, let trouble = outcome.trouble { throw trouble.failure }
     return outcome.receivers
   }
 
   /// Waits until the time has passed; returns the signal that ended it earlier.
   private static func wait(
     for signals: borrowing SignalSource, until end: BootInstant
-  ) throws(SystemError) -> TransferFailure.Kind? {
+  ) throws(SystemError) -> Failure.Kind? {
     var poller = try Poller()
     while try !poller.wait(for: .readable, on: signals.raw, until: end).isEmpty {
       if let signal = try signals.next() { return signal.kind }

@@ -78,11 +78,10 @@ final class LeftData: Sendable {
     return event
   }
 
-  func advising(_ failure: TransferFailure) -> TransferFailure {
+  func advising(_ failure: Failure) -> Failure {
     guard failure.kind == .noSpace, let transfer = transfer.withLock({ $0 }) else { return failure }
     let advice = "What has arrived is kept: \(DataHint.forgetting(transfer.hexadecimal)) removes it."
-    let hint = failure.hint.map { "\($0) \(advice)" } ?? advice
-    return TransferFailure(failure.kind, failure.message, hint: hint, about: failure.subject)
+    return failure.hinting(failure.hint.map { "\($0) \(advice)" } ?? advice)
   }
 }
 

@@ -38,9 +38,9 @@ enum Firewall: Equatable, Sendable {
   }
 
   /// The failure of a search, with the command for this device's firewall.
-  func explaining(_ failure: TransferFailure) -> TransferFailure {
+  func explaining(_ failure: Failure) -> Failure {
     guard failure == .noneFound, let hint = failure.hint, let search else { return failure }
-    return TransferFailure(failure.kind, failure.message, hint: "\(hint) The command for the one here: \(search)")
+    return failure.hinting("\(hint) The command for the one here: \(search)")
   }
 
   /// What a receiver waits for, and what may keep a sender away, with the command for the firewall.

@@ -9,13 +9,13 @@ enum Home {
   /// The directory, which need not exist yet. A directory that other users may change, or put
   /// another one in the place of, is refused: it contains keys, paths and apps. So root keeps nothing
   /// in another user's home, which HOME may still name.
-  static func path() throws(TransferFailure) -> [UInt8] {
+  static func path() throws(Failure) -> [UInt8] {
     let path = try chosen()
     try check(path)
     return path
   }
 
-  private static func check(_ path: [UInt8]) throws(TransferFailure) {
+  private static func check(_ path: [UInt8]) throws(Failure) {
     let isNamed = !(Environment.bytes("PEER_HOME") ?? []).isEmpty
     try TransferStore.check(
       path, hint: "Set \(isNamed ? "" : "HOME to your own home, or ")PEER_HOME to a directory of your own.")
@@ -23,12 +23,12 @@ enum Home {
 
   /// The directory for a transfer, which is created if it is missing. Fails if it cannot keep the
   /// record of the transfer.
-  static func forRecords() throws(TransferFailure) -> [UInt8] {
+  static func forRecords() throws(Failure) -> [UInt8] {
     let path = try path()
     do throws(SystemError) {
       try Directory.openOrMake(path, mode: 0o700).checkWritable()
     } catch {
-      throw TransferFailure(
+      throw Failure(
         error.isNoSpace ? .noSpace : .refused,
         "\(VisibleText.quoted(path)) cannot keep the record of a transfer, without which none resumes: \(error.words)",
         hint: "Choose a directory of your own, and start again: export PEER_HOME=~/.peer-state")
@@ -41,7 +41,7 @@ enum Home {
   /// The directory by the environment, or below the home in the password file.
   static func chosen(
     by variable: (String) -> [UInt8]? = Environment.bytes, else home: [UInt8]? = CurrentProcess.homeDirectory
-  ) throws(TransferFailure) -> [UInt8] {
+  ) throws(Failure) -> [UInt8] {
     func value(_ name: String) -> [UInt8]? { variable(name).flatMap { $0.isEmpty ? nil : $0 } }
     if let home = value("PEER_HOME") { return home }
     // The base directory specification: a relative path is ignored.
@@ -53,7 +53,7 @@ enum Home {
   }
 
   /// The home directory of the user, unless another one is named.
-  static func ofUser(unless named: [UInt8]? = nil, hint: String) throws(TransferFailure) -> [UInt8] {
+  static func ofUser(unless named: [UInt8]? = nil, hint: String) throws(Failure) -> [UInt8] {
     if let home = named ?? Environment.bytes("HOME") ?? CurrentProcess.homeDirectory, !home.isEmpty { return home }
     throw .usage("you have no home directory", hint: hint)
   }
@@ -61,22 +61,7 @@ enum Home {
 
 extension TransferStore {
   /// The records in the directory of the program's state.
-  static func ofUser() throws(TransferFailure) -> TransferStore { TransferStore(home: try Home.path()) }
-}
-
-extension TransferFailure {
-  /// The user's failure for an error with an app on this device.
-  init(_ error: HostError) {
-    let kind: Kind =
-      switch error.code {
-      case .source, .notInstalled: .usage
-      case .bundle, .inUse, .location, .unfit: .refused
-      case .stopped: .interrupted
-      case .noSpace: .noSpace
-      default: .failed
-      }
-    self.init(kind, error.description, hint: error.hint)
-  }
+  static func ofUser() throws(Failure) -> TransferStore { TransferStore(home: try Home.path()) }
 }
 
 extension TransferEvent {
@@ -99,8 +84,8 @@ extension HostNews {
   }
 }
 
-/// Works with the apps of PEER_HOME, and turns an error into the user's failure.
-func withApps<Value>(_ body: (AppHome) throws(HostError) -> Value) throws(TransferFailure) -> Value {
+/// Works with the apps of PEER_HOME.
+func withApps<Value>(_ body: (AppHome) throws(Failure) -> Value) throws(Failure) -> Value {
   let path = try Home.path()
-  return try HostError.mapped(body(try AppHome(home: path))) { TransferFailure($0) }
+  return try body(AppHome(home: path))
 }

@@ -213,7 +213,7 @@ struct HumanReport: Report {
     )
   }
 
-  mutating func fail(_ failure: TransferFailure) -> Rendering {
+  mutating func fail(_ failure: Failure) -> Rendering {
     var rendering = say(failure.text.dropLast())
     if migration.isOver, let table = migration.table(command) {
       rendering.standardOutput += table.text(columns: Self.failureColumns, after: failure)

@@ -1,6 +1,8 @@
+import MigrationArchive
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
+import MigrationWire
 
 /// Ctrl-C and similar signals: the first ends the transfer in order, the second ends the program at
 /// once.
@@ -10,25 +12,25 @@ final class Interruption: Sendable {
   private let signals: SignalSource
   private let noticed: Wakeup
   /// The first signal, and the function to call for it.
-  private let state = Mutex<(kind: TransferFailure.Kind?, stop: (@Sendable (TransferFailure.Kind) -> Void)?)>(
+  private let state = Mutex<(kind: Failure.Kind?, stop: (@Sendable (Failure.Kind) -> Void)?)>(
     (nil, nil))
   /// Set by the first signal, for work before a transfer.
   let early = StopSignal()
 
-  init() throws(TransferFailure) {
-    signals = try SystemError.mapped(SignalSource()) { TransferFailure(.failed, $0.description) }
-    noticed = try SystemError.mapped(Wakeup()) { TransferFailure(.failed, $0.description) }
+  init() throws(Failure) {
+    signals = try Failure.wrapping(SignalSource())
+    noticed = try Failure.wrapping(Wakeup())
   }
 
   /// A descriptor that becomes readable when the first signal is noticed.
   var raw: CInt { noticed.raw }
 
   /// The first signal; nil if there was none.
-  var kind: TransferFailure.Kind? { state.withLock { $0.kind } }
+  var kind: Failure.Kind? { state.withLock { $0.kind } }
 
   /// Calls a function for the first signal, on another thread; at once if the signal has come
   /// already.
-  func tell(_ stop: @escaping @Sendable (TransferFailure.Kind) -> Void) {
+  func tell(_ stop: @escaping @Sendable (Failure.Kind) -> Void) {
     let kind = state.withLock { state in
       state.stop = stop
       return state.kind
@@ -37,18 +39,18 @@ final class Interruption: Sendable {
   }
 
   /// Runs work that `early` ends; its error then names the signal.
-  func honoured<Value>(_ body: () throws(TransferFailure) -> Value) throws(TransferFailure) -> Value {
+  func honoured<Value>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
     do {
       return try body()
     } catch {
       guard error.kind == .interrupted, let kind else { throw error }
-      throw TransferFailure(kind, error.message)
+      throw .interrupted(by: kind, error.message)
     }
   }
 
   /// Starts to watch for signals.
-  func watch() throws(TransferFailure) {
-    _ = try SystemError.mapped(
+  func watch() throws(Failure) {
+    _ = try Failure.wrapping(
       OwnerThread(name: "signals") { [self] in
         let kind = wait()
         let stop = state.withLock { state in
@@ -59,11 +61,10 @@ final class Interruption: Sendable {
         stop?(kind)
         noticed.signal()
         Peer.exit(wait().rawValue)
-      }
-    ) { TransferFailure(.failed, $0.description) }
+      })
   }
 
-  private func wait() -> TransferFailure.Kind {
+  private func wait() -> Failure.Kind {
     while true {
       if let signal = try? signals.next() { return signal.kind }
       var poller = try? Poller()
@@ -74,7 +75,7 @@ final class Interruption: Sendable {
 
 extension SignalSource.Signal {
   /// The failure of a run that the signal ends.
-  var kind: TransferFailure.Kind {
+  var kind: Failure.Kind {
     switch self {
     case .interrupt: .interrupted
     case .terminate, .hangUp: .terminated
@@ -84,10 +85,10 @@ extension SignalSource.Signal {
 
 /// Raises the limit of descriptors for deep trees and several streams; if that fails, the present
 /// limit has to do. Fails where a transfer would run out of them in its middle.
-func prepareProcess() throws(TransferFailure) {
+func prepareProcess() throws(Failure) {
   let least: UInt64 = 64
   if let limit = try? CurrentProcess.raiseDescriptorLimit(), limit < least {
-    throw TransferFailure(
+    throw Failure(
       .failed, "this process may have only \(limit) files open, and a transfer needs \(least)",
       hint: "Raise the limit: 'ulimit -H -n' shows it, and LimitNOFILE= is that of a service.")
   }

@@ -94,7 +94,7 @@ struct ItemListFile: Sendable {
 
   /// The file that the user named, or a file in PEER_HOME, which is written only if there are more
   /// items than the result names.
-  init(_ named: [UInt8]?, in home: [UInt8], _ role: Role) throws(TransferFailure) {
+  init(_ named: [UInt8]?, in home: [UInt8], _ role: Role) throws(Failure) {
     guard let named else {
       path = home + Array("/\(Self.name(role))".utf8)
       file = nil

@@ -135,7 +135,7 @@ struct JSONReport: Report {
 
   func missed(_ count: UInt64) -> Rendering { line("missed", ["messages": count]) }
 
-  mutating func fail(_ failure: TransferFailure) -> Rendering {
+  mutating func fail(_ failure: Failure) -> Rendering {
     var rendering = line("error", failure.members)
     rendering.standardError = failure.text
     return rendering
@@ -266,17 +266,12 @@ extension PartEnd {
   }
 }
 
-extension TransferFailure {
+extension Failure {
   /// The JSON members of a failure.
   fileprivate var members: JSONMembers {
-    ["code": ExitCode.of(self), "kind": kind.name, "message": message, "hint": hint] + subject.members
-  }
-}
-
-extension TransferFailure.Subject {
-  /// The JSON members about an entry and about space, if the failure concerns them.
-  var members: JSONMembers {
     [
+      "code": ExitCode.of(self), "kind": kind.name, "message": message, "hint": hint,
+      // About an entry and about space, if the failure concerns them.
       "name": IfGiven(name.map { FileName($0) }), "neededBytes": IfGiven(bytes?.needed),
       "availableBytes": IfGiven(bytes?.available), "neededItems": IfGiven(items?.needed),
       "availableItems": IfGiven(items?.available),

@@ -55,11 +55,11 @@ import PeerTransfer
       let output = Output(
         .receiver, json: options.json, app: options.app, isOfEverything: options.takesEverything,
         isVerbose: options.isVerbose, keeps: options.transfer.keeps, atOnce: options.transfer.atOnce)
-      return perform(output) { () throws(TransferFailure) in try runReceive(options, output) }
+      return perform(output) { () throws(Failure) in try runReceive(options, output) }
     case .send(let options) where options.everything?.isDry == true: return ChosenEverything.show(options)
     case .send(let options):
       let output = Output(.sender, json: options.json)
-      return perform(output) { () throws(TransferFailure) in try runSend(options, output) }
+      return perform(output) { () throws(Failure) in try runSend(options, output) }
     case .assistant(let opensBrowser): return Assistant.perform(opensBrowser: opensBrowser)
     case .discover(let options): return options.perform()
     case .relay(let options): return options.perform()
@@ -75,11 +75,11 @@ import PeerTransfer
   }
 
   private static func show(_ text: String) -> Int32 {
-    Answer.give(json: false) { () throws(TransferFailure) in Rendering(standardOutput: text) }
+    Answer.give(json: false) { () throws(Failure) in Rendering(standardOutput: text) }
   }
 
   private static func perform(
-    _ output: Output, _ transfer: () throws(TransferFailure) -> TransferResult
+    _ output: Output, _ transfer: () throws(Failure) -> TransferResult
   ) -> Int32 {
     do {
       return output.finish(try transfer())

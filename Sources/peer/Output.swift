@@ -107,7 +107,7 @@ final class Output: Sendable {
   }
 
   /// Writes the rest of the queue, and the failure. Returns the program's exit code.
-  func fail(_ failure: TransferFailure) -> Int32 {
+  func fail(_ failure: Failure) -> Int32 {
     let isUnderWay = state.withLock { $0.isUnderWay }
     end(.failure(isUnderWay ? failure.resumable : failure))
     return ExitCode.of(failure)

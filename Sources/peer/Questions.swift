@@ -1,3 +1,4 @@
+import MigrationArchive
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
@@ -13,17 +14,15 @@ struct Questioner: Sendable {
   /// Nil if the terminal cannot be opened by its name: then standard input is used.
   private let terminal: SharedDescriptor?
 
-  /// Fails if standard input is not a terminal.
-  init() throws(NoTerminal) {
-    guard Terminal.isTerminal(Self.standardInput) else { throw NoTerminal() }
+  /// Nil if standard input is not a terminal.
+  init?() {
+    guard Terminal.isTerminal(Self.standardInput) else { return nil }
     do {
       terminal = SharedDescriptor(try Descriptor.openThroughLinks(Array("/dev/tty".utf8), .readWrite))
     } catch {
       terminal = nil
     }
   }
-
-  struct NoTerminal: Error {}
 
   func write(_ text: String) {
     if let terminal {
@@ -67,19 +66,17 @@ enum ChoiceEntry {
   /// - Parameter interruptions: descriptors that end the waiting when they become readable.
   static func choose(
     among found: [DeviceAddress], _ output: Output, unless interruptions: [CInt]
-  ) throws(TransferFailure) -> Int {
-    let questioner = try Questioner.NoTerminal.mapped(Questioner()) { _ in
-      TransferFailure.usage(
+  ) throws(Failure) -> Int {
+    guard let questioner = Questioner() else {
+      throw .usage(
         "several devices are waiting: \(found.map(\.shownName).joined(separator: ", "))", hint: "Choose one with --to.")
     }
-    return try output.hold { () throws(TransferFailure) in
+    return try output.hold { () throws(Failure) in
       questioner.write(text(found))
       return try answer(
         among: found.count,
-        { () throws(TransferFailure) in
-          try SystemError.mapped(questioner.ask(question(found.count), unless: interruptions)) {
-            TransferFailure(.failed, $0.description)
-          }
+        { () throws(Failure) in
+          try Failure.wrapping(questioner.ask(question(found.count), unless: interruptions))
         }, say: { questioner.write($0 + "\n") })
     }
   }
@@ -94,19 +91,19 @@ enum ChoiceEntry {
 
   /// The chosen device, from at most `tries` typed lines.
   static func answer(
-    among count: Int, _ next: () throws(TransferFailure) -> Terminal.Line, say: (String) -> Void
-  ) throws(TransferFailure) -> Int {
+    among count: Int, _ next: () throws(Failure) -> Terminal.Line, say: (String) -> Void
+  ) throws(Failure) -> Int {
     for _ in 0..<tries {
       switch try next() {
-      case .interrupted: throw TransferFailure(.interrupted, "interrupted before a device was chosen")
-      case .endOfInput: throw TransferFailure(.usage, "no device was chosen", hint: "Choose one with --to.")
+      case .interrupted: throw Failure(.interrupted, "interrupted before a device was chosen")
+      case .endOfInput: throw Failure(.usage, "no device was chosen", hint: "Choose one with --to.")
       case .line(let bytes):
         let typed = String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace }
         if let number = Int(typed), (1...count).contains(number) { return number - 1 }
         say("Not a valid choice: type a number from 1 to \(count).")
       }
     }
-    throw TransferFailure(.usage, "no device was chosen", hint: "Choose one with --to.")
+    throw Failure(.usage, "no device was chosen", hint: "Choose one with --to.")
   }
 }
 
@@ -116,7 +113,7 @@ enum RestartEntry {
   ///
   /// - Parameter interruption: the descriptor of a signal that ends the waiting.
   static func asker(json: Bool, unless interruption: CInt) -> RestartAsker? {
-    guard !json, Terminal.isTerminal(StandardStream.error.rawValue), let questioner = try? Questioner() else {
+    guard !json, Terminal.isTerminal(StandardStream.error.rawValue), let questioner = Questioner() else {
       return nil
     }
     return { until in answer((try? questioner.waitForEnter(unless: [interruption, until])) ?? .endOfInput) }
@@ -167,7 +164,7 @@ struct ProgramQuestioner: Sendable {
   /// "#3 all", is an answer to that one: it came too late.
   func ask(
     _ subject: Subject, _ members: JSONMembers, mistake: String? = nil
-  ) throws(TransferFailure) -> Terminal.Line {
+  ) throws(Failure) -> Terminal.Line {
     let number = Self.asked.withLock { asked in
       asked += 1
       return asked
@@ -189,7 +186,7 @@ struct ProgramQuestioner: Sendable {
         }
       }
     } catch {
-      throw TransferFailure(.failed, error.about("standard input").description)
+      throw Failure(.failed, error.about("standard input").description)
     }
   }
 

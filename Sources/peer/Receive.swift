@@ -55,7 +55,7 @@ struct ReceiveOptions: Equatable, Sendable {
 
 extension ReceiveOptions {
   /// Parses the words after `peer receive`.
-  init(_ arguments: Arguments) throws(TransferFailure) {
+  init(_ arguments: Arguments) throws(Failure) {
     guard arguments.operands.count < 2 else {
       let second = VisibleText.of(arguments.operands[1])
       throw .usage("unexpected argument '\(second)': 'peer receive' takes one directory", .receive)
@@ -88,7 +88,7 @@ extension ReceiveOptions {
         "--code-file cannot be used with --keep",
         hint: "Remove one of them; with --keep, each transfer has its own code.")
     }
-    into = try arguments.text("--into").map { text throws(TransferFailure) in try DeviceFolder(text) }
+    into = try arguments.text("--into").map { text throws(Failure) in try DeviceFolder(text) }
     if into != nil, app != nil || takesEverything {
       throw .usage("--into cannot be used with --\(app != nil ? "app" : "everything")", .receive)
     }
@@ -153,7 +153,7 @@ extension ReceiveOptions {
 }
 
 extension ReceiveOptions {
-  private static func keeping(_ arguments: Arguments) throws(TransferFailure) -> Keeping {
+  private static func keeping(_ arguments: Arguments) throws(Failure) -> Keeping {
     Keeping(
       longest: try arguments.seconds("--expire", hint: "Write a number of days, as in 14d.", atMost: 3650 * 86_400),
       most: try arguments.size("--max-kept"))
@@ -163,7 +163,7 @@ extension ReceiveOptions {
   var preserved: Preserved { Preserved(owners: owners, setIDBits: setIDBits, map: ownerMap) }
 
   /// Reads the options about an app.
-  private mutating func takeApp(_ arguments: Arguments) throws(TransferFailure) {
+  private mutating func takeApp(_ arguments: Arguments) throws(Failure) {
     app = try arguments.app()
     guard app != nil else {
       for option in ["--platform", "--option", "--replace"] where arguments.isGiven(option) {
@@ -178,7 +178,7 @@ extension ReceiveOptions {
 }
 
 /// Waits for another device and receives what it sends.
-func runReceive(_ given: ReceiveOptions, _ output: Output) throws(TransferFailure) -> TransferResult {
+func runReceive(_ given: ReceiveOptions, _ output: Output) throws(Failure) -> TransferResult {
   var options = given
   if let file = options.ownerMapFile { options.ownerMap = try OwnerMapFile.read(file) }
   let interruption = try Interruption()
@@ -186,7 +186,7 @@ func runReceive(_ given: ReceiveOptions, _ output: Output) throws(TransferFailur
   try options.checkOwner()
   let home = try Home.forRecords()
   var transfer = options.transfer
-  transfer.code = try options.codeFile.map { path throws(TransferFailure) in try CodeFile.read(path) }
+  transfer.code = try options.codeFile.map { path throws(Failure) in try CodeFile.read(path) }
   transfer.relay = try options.via?.access(
     home: home, output, asksProgram: options.asks && options.json, unless: [interruption.raw])
   // The file may be outside the directories that the process is about to be confined to.
@@ -210,7 +210,7 @@ func runReceive(_ given: ReceiveOptions, _ output: Output) throws(TransferFailur
   // Threads may start after this.
   try interruption.watch()
   interruption.tell { _ in output.hurry() }
-  let importers = try interruption.honoured { () throws(TransferFailure) -> any Importers in
+  let importers = try interruption.honoured { () throws(Failure) -> any Importers in
     guard let known else {
       return try makeImporter(options, home: home, judging: rule, until: interruption.early) { output.handle($0) }
     }
@@ -252,17 +252,14 @@ func runReceive(_ given: ReceiveOptions, _ output: Output) throws(TransferFailur
 
 extension ReceiveOptions {
   /// Forgets what is not to be kept, from now on; nil where there is no such rule.
-  fileprivate func expiry(_ store: TransferStore, _ output: Output) throws(TransferFailure) -> Expiry? {
+  fileprivate func expiry(_ store: TransferStore, _ output: Output) throws(Failure) -> Expiry? {
     guard keeping.isLimited else { return nil }
-    do {
-      let expiry = Expiry(keeping, at: try destination(self).canonicalPath(), in: store) { output.handle(.notice($0)) }
-      try expiry.begin()
-      return expiry
-    } catch let error as TransferFailure {
-      throw error
-    } catch {
-      throw TransferFailure(.failed, "\(error)")
+    let place = try destination(self)
+    let expiry = Expiry(keeping, at: try Failure.wrapping(place.canonicalPath()), in: store) {
+      output.handle(.notice($0))
     }
+    try Failure.wrapping(expiry.begin())
+    return expiry
   }
 }
 
@@ -270,7 +267,7 @@ extension ReceiveOptions {
 func makeImporter(
   _ options: ReceiveOptions, home: [UInt8], judging rule: ArrivalRule = ArrivalRule(),
   until stop: StopSignal = StopSignal(), telling tell: @escaping @Sendable (TransferEvent) -> Void
-) throws(TransferFailure) -> any Importer {
+) throws(Failure) -> any Importer {
   let most = options.mostBytes.map { MostBytes($0) }
   guard let app = options.app else {
     return try FolderImporter(
@@ -281,24 +278,20 @@ func makeImporter(
   }
   var wanted = options.importing
   wanted.most = most
-  return try HostError.mapped(
-    AppImporter(
-      app: app, home: try AppHome(home: home), options: wanted, until: stop, observer: HostNews.telling(tell))
-  ) { TransferFailure($0) }
+  return try AppImporter(
+    app: app, home: try AppHome(home: home), options: wanted, until: stop, observer: HostNews.telling(tell))
 }
 
 /// Confines the writes of this process to PEER_HOME, where an app's data is too, and to the
 /// destination of folders, and keeps it from other programs.
-private func confine(_ options: ReceiveOptions, home: [UInt8], _ output: Output) throws(TransferFailure) {
+private func confine(_ options: ReceiveOptions, home: [UInt8], _ output: Output) throws(Failure) {
   do {
     var directories = [try Directory.openOrMake(home, mode: 0o700).canonicalPath()]
     if options.app == nil { directories.insert(try destination(options).canonicalPath(), at: 0) }
     let confinement = ReceiverConfinement(looksUsersUp: options.owners)
     for event in try confinement.apply(to: directories) { output.handle(event) }
-  } catch let error as TransferFailure {
-    throw error
   } catch {
-    throw TransferFailure(.failed, "\(error)")
+    throw Failure(error)
   }
 }
 
@@ -306,7 +299,7 @@ extension ReceiveOptions {
   /// What tells which items programs may run, or are secrets; nil for an app, which its user has named.
   fileprivate func arrivals(
     knowing known: KnownApps?, home: [UInt8]
-  ) throws(TransferFailure) -> ArrivalFacts? {
+  ) throws(Failure) -> ArrivalFacts? {
     guard app == nil else { return nil }
     let folders = KnownApps.described(records: home)
     // The package of new apps is the whole of a clone.
@@ -314,7 +307,7 @@ extension ReceiveOptions {
       ShippedFolder("page", source: "Sources/MigrationPage/Page"), ShippedFolder("package", source: ""),
     ].compactMap { $0?.path }
     let directory = try destination(self)
-    let place = try SystemError.mapped(directory.canonicalPath()) { TransferFailure(.failed, "\($0)") }
+    let place = try Failure.wrapping(directory.canonicalPath())
     return ArrivalFacts(
       destination: place, own: folders + shipped + [home],
       secrets: (known?.catalogue ?? AppCatalogue(folders: folders)).secretPlaces,
@@ -325,10 +318,10 @@ extension ReceiveOptions {
   /// answer.
   fileprivate func consent(
     _ output: Output, unless interruption: borrowing Interruption
-  ) throws(TransferFailure) -> ConsentAsker? {
+  ) throws(Failure) -> ConsentAsker? {
     let isOfProgram = asks && json
     if asks, !isOfProgram { try ConsentEntry.check() }
-    guard asks || app == nil, isOfProgram || (try? Questioner()) != nil else { return nil }
+    guard asks || app == nil, isOfProgram || Questioner() != nil else { return nil }
     let entry = ConsentEntry(
       output: output, interruption: interruption.raw, permissions: permissions,
       asksAlways: asks || takesEverything, isOfProgram: isOfProgram)
@@ -338,9 +331,9 @@ extension ReceiveOptions {
 
 /// The destination, which is created if it is missing: only an existing directory can be the
 /// boundary of writes.
-private func destination(_ options: ReceiveOptions) throws(TransferFailure) -> Directory {
+private func destination(_ options: ReceiveOptions) throws(Failure) -> Directory {
   let place = try options.place
-  return try ArchiveError.mapped(StagingArea.openOrMake(place)) { TransferFailure($0) }
+  return try StagingArea.openOrMake(place)
 }
 
 /// Confines the writes of the receiving process to some directories, if the process can still write

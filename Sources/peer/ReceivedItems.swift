@@ -12,11 +12,11 @@ enum OwnerMapFile {
   /// More than any real file.
   private static let longest = 16 << 20
 
-  static func read(_ path: [UInt8]) throws(TransferFailure) -> OwnerMap {
+  static func read(_ path: [UInt8]) throws(Failure) -> OwnerMap {
     let name = VisibleText.quoted(path)
-    let text = try SystemError.mapped(Descriptor.openThroughLinks(path).readToEnd(limit: longest)) {
-      TransferFailure.usage("--owner-map: \(name) cannot be read: \($0.words)", hint: form)
-    }
+    let text = try Failure.wrapping(
+      .usage, "--owner-map: \(name) cannot be read", hint: form,
+      Descriptor.openThroughLinks(path).readToEnd(limit: longest))
     return try parse(text, name)
   }
 
@@ -27,7 +27,7 @@ enum OwnerMapFile {
   static func parse(
     _ text: [UInt8], _ name: String, user: ([UInt8]) -> UInt32? = SystemAccounts.user(named:),
     group: ([UInt8]) -> UInt32? = SystemAccounts.group(named:)
-  ) throws(TransferFailure) -> OwnerMap {
+  ) throws(Failure) -> OwnerMap {
     var map = OwnerMap()
     let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     for (index, line) in lines.enumerated() {
@@ -65,7 +65,7 @@ struct DeviceFolder: Equatable, Sendable {
   private let template: String
 
   /// Parses what the user has typed.
-  init(_ typed: String) throws(TransferFailure) {
+  init(_ typed: String) throws(Failure) {
     template = typed
     let sample = typed.replacing(Self.device, with: "d").replacing(Self.date, with: "d")
     guard sample != typed, !sample.utf8.contains(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }),
@@ -79,21 +79,21 @@ struct DeviceFolder: Equatable, Sendable {
 
   /// The folder for a device, by the name that this device's user has given it: never by its own
   /// claim. The day is that of UTC.
-  func path(_ key: KeyFingerprint, named name: String?, now: Int64) throws(ArchiveError) -> ArchivePath {
+  func path(_ key: KeyFingerprint, named name: String?, now: Int64) throws(Failure) -> ArchivePath {
     let day = String(CalendarTime.text(now).prefix(10))
     for name in [name.map(Self.component), String(key.description.prefix(Self.digits))] {
       guard let name else { continue }
       let filled = template.replacing(Self.device, with: name).replacing(Self.date, with: day)
       if let path = try? ArchivePath(Array(filled.utf8)), !Staging.isName(Array(path.root)) { return path }
     }
-    throw ArchiveError(.destination, "--into gives no folder for this device")
+    throw Failure(.unfit, "--into gives no folder for this device")
   }
 
   private static func component(_ name: String) -> String { name.replacing("/", with: "_") }
 
   /// The folders, by the names in a store.
-  func folders(by store: TransferStore) -> @Sendable (KeyFingerprint) throws(ArchiveError) -> ArchivePath {
-    { (key) throws(ArchiveError) in
+  func folders(by store: TransferStore) -> @Sendable (KeyFingerprint) throws(Failure) -> ArchivePath {
+    { (key) throws(Failure) in
       let name = store.device(key, as: .receiver)?.name
       return try path(key, named: name?.isEmpty == false ? name : nil, now: Timestamp.coarseNow().seconds)
     }

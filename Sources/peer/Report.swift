@@ -39,24 +39,27 @@ protocol Report: Sendable {
   mutating func advise(_ sentences: [String], leavingOut leftOut: [Omission])
 
   /// Reports the failure of the transfer, as the last text.
-  mutating func fail(_ failure: TransferFailure) -> Rendering
+  mutating func fail(_ failure: Failure) -> Rendering
 }
 
 extension Report {
   mutating func advise(_ sentences: [String], leavingOut leftOut: [Omission]) {}
 }
 
-extension TransferFailure {
+extension Failure {
   /// The failure for a person.
   var text: String {
     "peer: error: \(message)\n" + (hint.map { "peer: hint: \($0)\n" } ?? "")
   }
 
+  /// What a person reads who has mistyped an answer, and is asked again.
+  var correction: String { "\(message). \(hint ?? "")" }
+
   /// The failure of a transfer that another run resumes, with that as its hint if a signal is the
   /// cause.
-  var resumable: TransferFailure {
+  var resumable: Failure {
     guard kind == .interrupted || kind == .terminated, hint == nil else { return self }
-    return TransferFailure(kind, message, hint: DataHint.goOn.text, about: subject)
+    return hinting(DataHint.goOn.text)
   }
 }
 
@@ -65,7 +68,7 @@ enum ExitCode {
   /// Everything was done.
   static let done: Int32 = 0
   /// The command line is wrong.
-  static let usage = TransferFailure.Kind.usage.rawValue
+  static let usage = Failure.Kind.usage.rawValue
   /// Everything was done that could be, but some items could not be sent, or not be stored.
   static let doneWithUnsent: Int32 = 8
 
@@ -75,10 +78,10 @@ enum ExitCode {
   }
 
   /// The code of a transfer that failed.
-  static func of(_ failure: TransferFailure) -> Int32 { failure.kind.rawValue }
+  static func of(_ failure: Failure) -> Int32 { failure.kind.rawValue }
 }
 
-extension TransferFailure.Kind {
+extension Failure.Kind {
   /// The kind's name in JSON.
   var name: String { "\(self)" }
 }
@@ -87,7 +90,7 @@ extension TransferFailure.Kind {
 enum Answer {
   /// Writes the answer, and returns the program's exit code. An answer that could not be written is
   /// a failure too, except where the reader wants no more of it, as head(1).
-  static func give(json: Bool, _ body: () throws(TransferFailure) -> Rendering) -> Int32 {
+  static func give(json: Bool, _ body: () throws(Failure) -> Rendering) -> Int32 {
     let (text, code): (Rendering, Int32)
     do {
       (text, code) = (try body(), ExitCode.done)
@@ -98,7 +101,7 @@ enum Answer {
   }
 
   /// The text of a failure.
-  static func rendering(of failure: TransferFailure, json: Bool) -> Rendering {
+  static func rendering(of failure: Failure, json: Bool) -> Rendering {
     var report: any Report = json ? JSONReport.ofRun() : HumanReport(.sender, on: .log)
     return report.fail(failure)
   }
@@ -113,7 +116,7 @@ enum Answer {
   }
 
   /// The failure of a command whose output could not be written.
-  static let unwritten = TransferFailure(
+  static let unwritten = Failure(
     .failed, "standard output could not be written", hint: "Check whether the disk that it is written to is full.")
 }
 
@@ -173,7 +176,7 @@ struct SeveralReports: Report {
 
   mutating func clear() -> Rendering { general.clear() }
 
-  mutating func fail(_ failure: TransferFailure) -> Rendering { general.fail(failure) }
+  mutating func fail(_ failure: Failure) -> Rendering { general.fail(failure) }
 
   private func named(_ rendering: Rendering, _ name: String) -> Rendering {
     guard areNamed else { return rendering }

@@ -1,3 +1,4 @@
+import MigrationArchive
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
@@ -17,7 +18,7 @@ struct SecretFile {
   let hint: String
 
   /// The content, which the caller cleanses.
-  func read(_ path: [UInt8], owner: UInt32 = CurrentProcess.effectiveUserID) throws(TransferFailure) -> [UInt8] {
+  func read(_ path: [UInt8], owner: UInt32 = CurrentProcess.effectiveUserID) throws(Failure) -> [UInt8] {
     let name = VisibleText.quoted(path)
     let file = try open(path)
     guard let status = try? file.status() else { throw unfit("\(name) cannot be examined") }
@@ -28,10 +29,10 @@ struct SecretFile {
     }
     guard status.size <= Self.sizeLimit else { throw unfit("\(name) is too long to contain \(content)") }
     // This shortens its bytes in place: a copy would not be cleansed.
-    return try SystemError.mapped(file.readAll(limit: Self.sizeLimit)) { TransferFailure(.failed, "\($0)") }
+    return try Failure.wrapping(file.readAll(limit: Self.sizeLimit))
   }
 
-  private func open(_ path: [UInt8]) throws(TransferFailure) -> Descriptor {
+  private func open(_ path: [UInt8]) throws(Failure) -> Descriptor {
     do throws(SystemError) {
       return try Descriptor.open(path)
     } catch {
@@ -40,25 +41,25 @@ struct SecretFile {
     }
   }
 
-  private func unfit(_ message: String, hint: String? = nil) -> TransferFailure {
-    TransferFailure(.usage, message, hint: hint ?? self.hint)
+  private func unfit(_ message: String, hint: String? = nil) -> Failure {
+    Failure(.usage, message, hint: hint ?? self.hint)
   }
 
   /// The failure for a file that cannot be opened.
-  func unreadable(_ path: [UInt8], _ error: SystemError) -> TransferFailure {
+  func unreadable(_ path: [UInt8], _ error: SystemError) -> Failure {
     .usage("\(option): \(VisibleText.quoted(path)) cannot be read: \(error.words)", hint: hint)
   }
 
   /// Writes a new file that only its owner can read; an existing file is not changed.
-  static func make(_ path: [UInt8], _ text: String, orElse hint: String) throws(TransferFailure) {
+  static func make(_ path: [UInt8], _ text: String, orElse hint: String) throws(Failure) {
     let (parent, name) = FileContent.split(path)
     do throws(SystemError) {
       let file = try Directory.open(parent).createFile(name, mode: 0o600)
       try file.write(at: 0, text.utf8.span)
       try file.synchronize()
     } catch {
-      guard error.isAlreadyExisting else { throw TransferFailure(.failed, "\(error)") }
-      throw TransferFailure(
+      guard error.isAlreadyExisting else { throw Failure(error) }
+      throw Failure(
         .failed, "\(VisibleText.quoted(path)) exists already, and is not changed", hint: hint)
     }
   }

@@ -79,7 +79,7 @@ extension CodeSource {
 
 extension SendOptions {
   /// Parses the words after `peer send`.
-  init(_ arguments: Arguments) throws(TransferFailure) {
+  init(_ arguments: Arguments) throws(Failure) {
     (apps, appsInFront) = try arguments.apps()
     for option in ["--idle-limit", "--as"] where apps.isEmpty && arguments.bytes(option) != nil {
       throw .usage("\(option) requires --app", .send)
@@ -130,7 +130,7 @@ extension SendOptions {
   }
 
   /// Reads `--ask`.
-  private mutating func takeQuestions(_ arguments: Arguments) throws(TransferFailure) {
+  private mutating func takeQuestions(_ arguments: Arguments) throws(Failure) {
     asks = arguments.has("--ask")
     guard asks else { return }
     guard json, everything?.isDry == false else {
@@ -146,7 +146,7 @@ extension SendOptions {
   /// The exclusions, in the order in which they were typed.
   private static func exclusions(
     _ arguments: Arguments, _ code: CodeSource
-  ) throws(TransferFailure) -> [ExclusionSource] {
+  ) throws(Failure) -> [ExclusionSource] {
     let exclusions: [ExclusionSource] = arguments.settings.compactMap { setting in
       switch setting.option {
       case "--exclude": .pattern(setting.value)
@@ -161,7 +161,7 @@ extension SendOptions {
     return exclusions
   }
 
-  private static func compression(_ arguments: Arguments) throws(TransferFailure) -> CompressionPreference {
+  private static func compression(_ arguments: Arguments) throws(Failure) -> CompressionPreference {
     guard let text = try arguments.text("--compress") else { return .auto }
     guard let preference = CompressionPreference(rawValue: text) else {
       throw .usage(
@@ -170,7 +170,7 @@ extension SendOptions {
     return preference
   }
 
-  private static func checkNothingIsExcluded(_ arguments: Arguments) throws(TransferFailure) {
+  private static func checkNothingIsExcluded(_ arguments: Arguments) throws(Failure) {
     for option in ["--exclude", "--exclude-from", "--exclude-caches", "--one-file-system"]
     where arguments.isGiven(option) {
       throw .usage(
@@ -178,7 +178,7 @@ extension SendOptions {
     }
   }
 
-  private static func destination(_ arguments: Arguments) throws(TransferFailure) -> HostAndPort? {
+  private static func destination(_ arguments: Arguments) throws(Failure) -> HostAndPort? {
     let hint = "'peer receive' on the other device shows the address, as in --to 192.0.2.7."
     guard let to = try arguments.hostAndPort("--to", hint: hint, by: HostAndPort.parse) else { return nil }
     guard to.host != nil else { throw .usage("--to: missing host", hint: hint) }
@@ -187,7 +187,7 @@ extension SendOptions {
   }
 
   /// Checks that every source has a name of its own at the destination.
-  private static func sources(_ operands: [[UInt8]]) throws(TransferFailure) -> [[UInt8]] {
+  private static func sources(_ operands: [[UInt8]]) throws(Failure) -> [[UInt8]] {
     guard !operands.isEmpty else {
       throw .usage("missing argument: PATH", hint: "Name files or folders, as in 'peer send Documents --to HOST'.")
     }
@@ -205,7 +205,7 @@ extension SendOptions {
     return operands
   }
 
-  private static func lastName(of typed: [UInt8]) throws(TransferFailure) -> ArraySlice<UInt8> {
+  private static func lastName(of typed: [UInt8]) throws(Failure) -> ArraySlice<UInt8> {
     guard !typed.isEmpty else {
       throw .usage("one of the paths is an empty string", hint: "A variable in the command line may have no value.")
     }
@@ -221,7 +221,7 @@ extension SendOptions {
 }
 
 /// Sends files and folders, or an app's data, to a device that waits for them.
-func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -> TransferResult {
+func runSend(_ options: SendOptions, _ output: Output) throws(Failure) -> TransferResult {
   // Ctrl-C still ends the program while patterns are typed.
   let selection = try Selection(options)
   let interruption = try Interruption()
@@ -232,7 +232,7 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
   let listFile = try ItemListFile(options.report, in: home, .sender)
   let notices = selection.warnings + Unfinished.damage(sending: true, TransferStore(home: home))
   for notice in notices { output.handle(.notice(notice)) }
-  let everything = try interruption.honoured { () throws(TransferFailure) in
+  let everything = try interruption.honoured { () throws(Failure) in
     try options.chosenEverything(home: home, interruption, output)
   }
   var (transfer, tries) = (options.transfer, 1)
@@ -244,7 +244,7 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
     // Whether notices have been told before: those that come while the sources of another try are
     // made.
     let isAgain = Condition(tries > 1)
-    let parts = try interruption.honoured { () throws(TransferFailure) in
+    let parts = try interruption.honoured { () throws(Failure) in
       let tell = { @Sendable (event: TransferEvent) in
         if case .notice = event, isAgain.withLock({ $0 }) { return }
         output.handle(event)
@@ -257,7 +257,7 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
     output.list(in: listFile) { event in parts.folders.map { event.namingWriter(at: $0) } ?? event }
     // A stop that ends the program early may keep the sources longer than this function.
     defer { parts.end() }
-    do throws(TransferFailure) {
+    do throws(Failure) {
       return try PeerSender.send(parts.sources, transfer, memory: TransferStore(home: home)) {
         output.handle($0)
       } stopping: { stop in
@@ -265,9 +265,9 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
           output.hurry()
           stop(kind)
         }
-      } choosing: { (found, ends) throws(TransferFailure) in
+      } choosing: { (found, ends) throws(Failure) in
         try ChoiceEntry.choose(among: found, output, unless: [interruption.raw] + ends)
-      } code: { (device, ends) throws(TransferFailure) in
+      } code: { (device, ends) throws(Failure) in
         let typed = try CodeEntry.read(options.code, of: device, output, unless: [interruption.raw] + ends)
         transfer.target =
           transfer.relay != nil && typed.place != nil
@@ -292,15 +292,11 @@ func runSend(_ options: SendOptions, _ output: Output) throws(TransferFailure) -
 func appSource(
   _ app: String, _ options: SendOptions, home: [UInt8], edition: AppBundle? = nil,
   until stop: StopSignal = StopSignal(), telling tell: @escaping @Sendable (TransferEvent) -> Void
-) throws(TransferFailure) -> AppSource {
-  do throws(HostError) {
-    guard let home = try AppHome.ifThere(home) else { throw HostError.notInstalled(app) }
-    return try AppSource(
-      app: app, edition: edition, home: home, claim: options.claim, idleLimit: options.idleLimit,
-      isConfined: options.isConfined, until: stop, observer: HostNews.telling(tell))
-  } catch {
-    throw TransferFailure(error)
-  }
+) throws(Failure) -> AppSource {
+  guard let home = try AppHome.ifThere(home) else { throw .notInstalled(app) }
+  return try AppSource(
+    app: app, edition: edition, home: home, claim: options.claim, idleLimit: options.idleLimit,
+    isConfined: options.isConfined, until: stop, observer: HostNews.telling(tell))
 }
 
 extension Selection {
@@ -309,7 +305,7 @@ extension Selection {
 
   /// Combines the options and the files that they name; an error in them is an invalid command
   /// line.
-  init(_ options: SendOptions) throws(TransferFailure) {
+  init(_ options: SendOptions) throws(Failure) {
     self.init()
     isWithoutCaches = options.isWithoutCaches
     isOnOneFileSystem = options.isOnOneFileSystem
@@ -329,12 +325,11 @@ extension Selection {
 
   private static func lines(
     _ name: String, by open: () throws(SystemError) -> Descriptor
-  ) throws(TransferFailure) -> [UInt8] {
-    let text = try SystemError.mapped(open().readToEnd(limit: longestFile)) {
-      TransferFailure.usage(
-        "--exclude-from: \(name) cannot be read: \($0.words)",
-        hint: "Name a file that has one pattern on each line, or '-' for standard input.")
-    }
+  ) throws(Failure) -> [UInt8] {
+    let text = try Failure.wrapping(
+      .usage, "--exclude-from: \(name) cannot be read",
+      hint: "Name a file that has one pattern on each line, or '-' for standard input.",
+      open().readToEnd(limit: longestFile))
     guard !text.contains(0) else {
       throw .usage(
         "--exclude-from: \(name) is not plain text", hint: "Save it as UTF-8, with one pattern on each line.")

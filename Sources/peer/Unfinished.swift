@@ -7,7 +7,7 @@ import MigrationWire
 
 extension Command {
   /// Parses the words after `peer resume`.
-  static func resume(_ arguments: Arguments) throws(TransferFailure) -> Command {
+  static func resume(_ arguments: Arguments) throws(Failure) -> Command {
     let words = arguments.operands.map { VisibleText.of($0) }
     guard let first = words.first else {
       throw .usage(
@@ -21,7 +21,7 @@ extension Command {
   }
 
   /// The age beyond which transfers are forgotten.
-  static func age(_ arguments: Arguments) throws(TransferFailure) -> Double {
+  static func age(_ arguments: Arguments) throws(Failure) -> Double {
     guard arguments.operands.isEmpty else {
       throw .usage("--older-than takes no ID", hint: "Write an ID or --older-than, not both.")
     }
@@ -30,7 +30,7 @@ extension Command {
   }
 
   /// The first digits of a transfer's ID.
-  static func unfinished(_ arguments: Arguments) throws(TransferFailure) -> String {
+  static func unfinished(_ arguments: Arguments) throws(Failure) -> String {
     guard arguments.operands.count == 1, let typed = arguments.operands.first else {
       throw .usage(
         arguments.operands.isEmpty ? "missing argument: ID" : "'peer forget' takes one ID",
@@ -54,16 +54,16 @@ extension Command {
 enum Unfinished {
   /// Lists the unfinished transfers, newest first.
   static func list(json: Bool) -> Int32 {
-    Answer.give(json: json) { () throws(TransferFailure) in
+    Answer.give(json: json) { () throws(Failure) in
       let store = try TransferStore.ofUser()
-      let listing = try Fault.mapped(store.listEverything()) { $0.failure }
+      let listing = try store.listEverything()
       return json ? listing.lines : listing.table(now: Timestamp.coarseNow().seconds)
     }
   }
 
   /// Forgets one.
   static func forget(_ prefix: String, json: Bool) -> Int32 {
-    Answer.give(json: json) { () throws(TransferFailure) in
+    Answer.give(json: json) { () throws(Failure) in
       let forgotten = try TransferStore.ofUser().forget(prefix)
       return json ? forgotten.line : forgotten.sentence
     }
@@ -71,7 +71,7 @@ enum Unfinished {
 
   /// Forgets those without a connection for so many seconds.
   static func forget(olderThan age: Double, json: Bool) -> Int32 {
-    Answer.give(json: json) { () throws(TransferFailure) in
+    Answer.give(json: json) { () throws(Failure) in
       let store = try TransferStore.ofUser()
       let forgotten = try store.forget(olderThan: Int64(age), at: store.time())
       if json { return forgotten.map(\.line).reduce(Rendering(), +) }
@@ -90,7 +90,7 @@ enum Unfinished {
   }
 
   /// Names the unfinished transfers into a directory, and the way to continue each.
-  static func notices(in directory: borrowing Directory, _ store: TransferStore) throws(TransferFailure) -> [String] {
+  static func notices(in directory: borrowing Directory, _ store: TransferStore) throws(Failure) -> [String] {
     guard let path = try? directory.canonicalPath(), let known = try? store.remembered(at: path) else { return [] }
     let unfinished = known.filter { !$0.remembered.isDone }
     let others = ((try? directory.names()) ?? []).filter { name in

@@ -114,7 +114,7 @@ func names(_ inventory: Inventory) -> [String] { inventory.entries.map { String(
     var inventory = try inventory(scratch)
     let stop = StopSignal()
     stop.set()
-    #expect(throws: ArchiveError.self) { try inventory.measure(until: stop) }
+    #expect(throws: Failure.self) { try inventory.measure(until: stop) }
     expect(inventory.entries.allSatisfy { $0.size == nil })
   }
 
@@ -150,7 +150,7 @@ func names(_ inventory: Inventory) -> [String] { inventory.entries.map { String(
     let home = SharedDirectory(try Directory.open(scratch.path))
     expect(
       try Inventory(of: home, apps: [], isElsewhere: true).entries.allSatisfy { !$0.answers(to: Array("music".utf8)) })
-    #expect(throws: ArchiveError.self) {
+    #expect(throws: Failure.self) {
       try SourceRoot(Array("out/Musik".utf8), beneath: home, as: Array("music".utf8))
     }
   }

@@ -32,7 +32,7 @@ import Testing
   func `an answer with a mistake changes nothing`(_ answer: String) throws {
     let inventory = try inventory(try germanHome(), apps)
     var choice = PlanChoice(inventory)
-    #expect(throws: ChoiceError.self) { try choice.apply(answer) }
+    #expect(throws: Failure.self) { try choice.apply(answer) }
     expect(choice, is: PlanChoice(inventory))
   }
 
@@ -41,13 +41,13 @@ import Testing
     var choice = PlanChoice(inventory)
     for name in ["Projekte/", "music", "org.example.notes"] { try choice.skip(Array(name.utf8), in: inventory) }
     expect(chosen(choice, inventory), is: ["Vim", "Dokumente", "notes.txt"])
-    let error = #expect(throws: ChoiceError.self) { try choice.skip(Array("a\nb".utf8), in: inventory) }
+    let error = #expect(throws: Failure.self) { try choice.skip(Array("a\nb".utf8), in: inventory) }
     expect(error?.description, is: #"nothing to move has the name $'a\nb'"#)
     try choice.take(apps: ["signal", "org.example.notes"], in: inventory)
     expect(choice.parts(of: inventory).map(\.name).prefix(2), is: ["Signal", "Notes"])
     try choice.take(apps: ["vim", "all"], in: inventory)
     expect(choice.parts(of: inventory).map(\.name).prefix(3), is: ["Vim", "Notes", "Signal"])
-    #expect(throws: ChoiceError.self) { try choice.take(apps: ["none"], in: inventory) }
+    #expect(throws: Failure.self) { try choice.take(apps: ["none"], in: inventory) }
   }
 
   @Test func `an app that moves without the keyring that it needs is known`() throws {

@@ -157,7 +157,7 @@ func failure(_ body: () throws -> Void) -> String? {
   switch thrown(by: body) {
   case nil: nil
   case let error as Violation: violation(error.code)
-  case let error as ArchiveError: error.code.rawValue
+  case let error as Failure: "\(error.code)"
   case let error?: "untyped \(type(of: error))"
   }
 }
@@ -169,17 +169,17 @@ extension FolderImporter {
   convenience init(
     _ scratch: Scratch, at name: String = "destination", preserving: Preserved = Preserved(),
     existing: Existing? = nil, places: RootPlaces? = nil
-  ) throws(ArchiveError) {
+  ) throws(Failure) {
     self.init(try StagingArea(at: scratch.at(name), preserving: preserving), existing: existing, places: places)
   }
 
   /// Judges the offer of a new transfer.
-  func judge(_ offer: Offer) throws(ArchiveError) {
+  func judge(_ offer: Offer) throws(Failure) {
     _ = try judge(offer, held: Tally(), on: terms(of: 0xABC, keys: testKeys))
   }
 
   /// Stages a new transfer.
-  func stage(_ offer: Offer, transfer: TransferID) throws(ArchiveError) -> Staging {
+  func stage(_ offer: Offer, transfer: TransferID) throws(Failure) -> Staging {
     try area.stage(offer, on: terms(of: transfer, keys: testKeys))
   }
 }

@@ -141,8 +141,8 @@ import Testing
       scratch.write("source/alone", [UInt8](repeating: 1, count: number + 20))
     }
     for number in 1...3 {
-      let failure = thrown { _ = try pass(number) } as? ArchiveError
-      expect(failure?.code == .torn && failure?.name == Array("source/\(other)".utf8), "\(number)")
+      let failure = thrown { _ = try pass(number) } as? Failure
+      expect(failure?.code == .connection && failure?.name == Array("source/\(other)".utf8), "\(number)")
     }
     expect(try pass(4), is: ["source/\(other)"])
   }
@@ -160,7 +160,7 @@ import Testing
       scratch.write("source/g/still.db", database + [1])
       if number < 3 { scratch.write("source/f/x.db", database + [UInt8](repeating: 1, count: number)) }
     }
-    for _ in 1...2 { expect((thrown { _ = try pass(1) } as? ArchiveError)?.name, is: Array("source/f/x.db".utf8)) }
+    for _ in 1...2 { expect((thrown { _ = try pass(1) } as? Failure)?.name, is: Array("source/f/x.db".utf8)) }
     expect(try pass(3), is: [])
   }
 
@@ -173,7 +173,7 @@ import Testing
       scratch.write("source/\(name)", Array(name.utf8))
       scratch.setTime("source/\(name)", 1_500_000_000)
     }
-    func names(besides leftOut: [String]) throws -> ArchiveError? {
+    func names(besides leftOut: [String]) throws -> Failure? {
       scratch.letSettle()
       let source = try FolderSource(paths: [scratch.at("source")])
       _ = try source.prepare(until: StopSignal())
@@ -190,7 +190,7 @@ import Testing
           outlet.read(export)
           scratch.setMode("source/Inbox.msf", 0o600)
         }
-      } as? ArchiveError
+      } as? Failure
     }
     expect(try names(besides: ["Inbox.msf"])?.name, is: Array("source/Inbox.msf".utf8))
     expect(try names(besides: ["Inbox", "Inbox.msf"]) == nil)

@@ -84,18 +84,18 @@ import Testing
     scratch.write("destination/root/file", pattern(3 << 20))
     let offer = offer(items: 2, allocated: 3 << 20)
     // With this much space: other programs change the real disk's space, too.
-    func shortage(_ existing: Existing) throws(ArchiveError) -> SpaceShortage? {
+    func shortage(_ existing: Existing) throws(Failure) -> Close.Space? {
       let importer = try FolderImporter(scratch, existing: existing)
       do {
         let terms = importer.terms(of: 0xABC, keys: testKeys)
         _ = try importer.judge(offer, held: Tally(), on: terms, availableBytes: 1 << 20, availableItems: nil)
         return nil
       } catch {
-        return error.shortage
+        return error.bytes
       }
     }
     expect(try shortage(.skip) == nil)
-    expect(try shortage(.replace)?.bytes, is: Close.Space(needed: 3 << 20 + 512, available: 1 << 20))
+    expect(try shortage(.replace), is: Close.Space(needed: 3 << 20 + 512, available: 1 << 20))
   }
 
   @Test func `existing items are examined once a session, and while the offer is judged if space is short`() throws {
@@ -148,7 +148,7 @@ import Testing
     let skipping = try FolderImporter(scratch, existing: .skip)
     expect(failure { try skipping.judge(big) } == nil)
     let replacing = try FolderImporter(scratch, existing: .replace)
-    expect(failure { try replacing.judge(big) }, is: "no space")
+    expect(failure { try replacing.judge(big) }, is: "noSpace")
   }
 
   @Test(
@@ -278,7 +278,7 @@ import Testing
     do {
       try arrival.finish(ground.export.result.finish)
       Issue.record("it was replaced")
-    } catch let error as ArchiveError {
+    } catch let error as Failure {
       expect(error.code == .importFailed && error.name == Array("photos/old.jpg".utf8))
     }
     expect(ground.destination["photos/old.jpg"], is: ground.before["photos/old.jpg"])
@@ -305,7 +305,7 @@ import Testing
     do {
       try arrival.finish(ground.export.result.finish)
       Issue.record("it was imported")
-    } catch let error as ArchiveError {
+    } catch let error as Failure {
       expect(error.code == .importFailed && error.name == Array("photos/sub".utf8))
     }
     expect(ground.scratch.names("destination/photos/sub"), is: [])

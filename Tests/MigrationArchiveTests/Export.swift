@@ -79,7 +79,7 @@ struct Appending {
   }
 
   /// Appends an item, and returns when it has been read.
-  func append(_ item: consuming Descriptor, at path: [UInt8]) throws(ArchiveError) {
+  func append(_ item: consuming Descriptor, at path: [UInt8]) throws(Failure) {
     let append = try appender.begin(item, at: path)
     outlet.read(export) { appender.isRead(append) }
     try appender.end(append)

@@ -51,7 +51,7 @@ import Testing
     try arrival.staging.complete(export.result.finish) { _ in }
     _ = try arrival.importer.importItems(of: arrival.staging) { _ in }
     expect(scratch.names("destination/photos"), is: ["new"])
-    #expect(throws: ArchiveError.self) { try arrival.staging.remove() }
+    #expect(throws: Failure.self) { try arrival.staging.remove() }
     expect(isUntouched(Self.name) && scratch.names("destination/thesis") == [])
   }
 
@@ -76,7 +76,7 @@ import Testing
     }
     let before = scratch.snapshot("destination/\(other)")
     try exchange(Self.name, other)
-    let failure = #expect(throws: ArchiveError.self) { try recover(export) }
+    let failure = #expect(throws: Failure.self) { try recover(export) }
     expect(failure?.code == .journal && failure?.description.contains(Self.name) == true)
     let again = try FolderImporter(scratch).stage(export.offer, transfer: 0xABC)
     expect(String(decoding: again.disk.name, as: UTF8.self), is: Self.name + ".2")
@@ -108,7 +108,7 @@ import Testing
     try arrival.staging.complete(export.result.finish) { _ in }
     let disk = try #require(arrival.staging.disk.destination as? DirectoryDisk)
     var moves = FolderImport(arrival.staging, to: RacedDisk(disk) { try? exchange("photos") })
-    let failure = #expect(throws: ArchiveError.self) { try moves.run { _ in } }
+    let failure = #expect(throws: Failure.self) { try moves.run { _ in } }
     expect(failure?.code == .importFailed && failure?.name == Array("photos".utf8))
     expect(isUntouched("photos") && scratch.names("destination/thesis") == ["new"])
     expect(try scratch.open("destination").directory.status(Array("thesis".utf8)).mode, is: 0o755)
@@ -123,7 +123,7 @@ import Testing
     try arrival.staging.complete(export.result.finish) { _ in }
     let disk = try #require(arrival.staging.disk.destination as? DirectoryDisk)
     var moves = FolderImport(arrival.staging, to: RacedDisk(disk, moment) { try? exchange("photos") })
-    #expect(throws: ArchiveError.self) { try moves.run { _ in } }
+    #expect(throws: Failure.self) { try moves.run { _ in } }
     expect(isUntouched("photos") && scratch.names("destination/thesis") == (moment == .moved ? ["new"] : []))
   }
 
@@ -139,7 +139,7 @@ import Testing
       try scratch.directory.renameAmongOwn("destination", to: scratch.directory, as: "elsewhere")
       if fate == "replaced" { scratch.makeDirectory("destination") }
     }
-    let failure = #expect(throws: ArchiveError.self) {
+    let failure = #expect(throws: Failure.self) {
       try arrival.importer.importItems(of: arrival.staging) { _ in }
     }
     expect(failure?.code == .importFailed && arrival.staging.stage != .imported(export.result.finish.total))
@@ -151,7 +151,7 @@ import Testing
     try arrival.staging.complete(export.result.finish) { _ in }
     try scratch.open(arrival.tree).directory.removeTree("photos")
     for _ in 1...2 {
-      let failure = #expect(throws: ArchiveError.self) {
+      let failure = #expect(throws: Failure.self) {
         try arrival.importer.importItems(of: arrival.staging) { _ in }
       }
       expect(failure?.code == .importFailed && failure?.name == Array("photos".utf8))

@@ -227,7 +227,7 @@ import Testing
     try arrival.staging.complete(export.result.finish) { _ in }
     let importer = FolderImporter(
       try StagingArea(at: scratch.at("destination")), existing: .merge,
-      completing: { () throws(ArchiveError) in throw ArchiveError(.importFailed, "no") })
+      completing: { () throws(Failure) in throw Failure(.importFailed, "no") })
     expect(thrown { _ = try importer.importItems(of: arrival.staging) { _ in } } != nil)
     try arrival.clear()
     expect(text("work/a"), is: "first")

@@ -107,13 +107,13 @@ import Testing
     let disk = try disk()
     let staging = try staging(disk)
     disk.failure.withLock { $0 = errno }
-    let error = #expect(throws: ArchiveError.self) { try write(export.outlet.frames, to: staging) }
+    let error = #expect(throws: Failure.self) { try write(export.outlet.frames, to: staging) }
     expect(error?.code == .storage && staging.refusals(from: 0).isEmpty)
   }
 
   @Test func `without support for refusals at the sender the transfer ends with the reason`() throws {
     let staging = try staging(try disk(), mayRefuse: false)
-    let error = #expect(throws: ArchiveError.self) { try write(export.outlet.frames, to: staging) }
+    let error = #expect(throws: Failure.self) { try write(export.outlet.frames, to: staging) }
     expect(error?.code == .storage && error?.cause != nil && staging.notStored == 0)
   }
 
@@ -125,7 +125,7 @@ import Testing
     )
     try one.write(Crafted.frame { try $0.chunk("source/f", 1, at: 0, pattern(1_000)) })
     disk.journalFailure.withLock { $0 = EIO }
-    let error = #expect(throws: ArchiveError.self) {
+    let error = #expect(throws: Failure.self) {
       try one.write(Crafted.frame { try $0.chunk("source/f", 1, at: 3_000, pattern(1_000)) })
     }
     disk.journalFailure.withLock { $0 = nil }
@@ -143,7 +143,7 @@ import Testing
     )
     try one.write(Crafted.frame { $0.item(try record("source", .directory)) })
     disk.journalFailure.withLock { $0 = EIO }
-    #expect(throws: ArchiveError.self) {
+    #expect(throws: Failure.self) {
       try one.write(Crafted.frame { $0.item(try record("source/c:d", .file(size: 2_000))) })
     }
     disk.journalFailure.withLock { $0 = nil }
@@ -178,7 +178,7 @@ import Testing
     let staging = try staging(disk)
     let frame = try Crafted.frame { $0.file(try record("source/f", .file(size: 100)), pattern(100)) }
     disk.contentFailure.withLock { $0 = EIO }
-    let error = #expect(throws: ArchiveError.self) { try write([frame], to: staging) }
+    let error = #expect(throws: Failure.self) { try write([frame], to: staging) }
     expect(error?.code, is: .storage)
     disk.contentFailure.withLock { $0 = nil }
     staging.beginSession(export.offer)
@@ -192,7 +192,7 @@ import Testing
     let file = try record("source/f", .file(size: 100))
     try write([Crafted.frame { try $0.chunk("source/f", file.generation, at: 0, pattern(100)) }], to: staging)
     disk.contentFailure.withLock { $0 = EIO }
-    let error = #expect(throws: ArchiveError.self) { try write([Crafted.frame { $0.item(file) }], to: staging) }
+    let error = #expect(throws: Failure.self) { try write([Crafted.frame { $0.item(file) }], to: staging) }
     expect(error?.code, is: .storage)
     disk.contentFailure.withLock { $0 = nil }
     staging.beginSession(export.offer)

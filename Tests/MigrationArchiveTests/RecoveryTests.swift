@@ -67,7 +67,7 @@ private final class Interruption {
     do {
       staging = try importer.recover(export.offer, transfer: Self.transfer, keys: testKeys)
       outcome = .resumed(staging?.held ?? Tally())
-    } catch let error as ArchiveError where error.code == .journal {
+    } catch let error as Failure where error.code == .journal {
       // It is left as it is, and the transfer starts afresh beside it.
     }
     let recovered = try staging ?? importer.stage(export.offer, transfer: Self.transfer)

@@ -95,11 +95,11 @@ import Testing
 
   /// The number of chunks of 1 MiB that are accepted before one fails, and the error.
   private func fill(_ writer: StagingWriter, from first: UInt64 = 0, most: UInt64 = 40) throws -> (
-    UInt64, ArchiveError?
+    UInt64, Failure?
   ) {
     for number in first..<most {
       guard let error = thrown(by: { try writer.write(try Self.chunk(number)) }) else { continue }
-      return (number, error as? ArchiveError)
+      return (number, error as? Failure)
     }
     return (most, nil)
   }
@@ -111,7 +111,7 @@ import Testing
     let (number, error) = try fill(writer, from: 15)
     expect(number == 15 && error?.code == .noSpace)
     // The journal's record of a piece takes 96 bytes and its path.
-    expect(error?.shortage?.bytes, is: Close.Space(needed: 6 * Self.mebibyte + 102, available: 5 * Self.mebibyte))
+    expect(error?.bytes, is: Close.Space(needed: 6 * Self.mebibyte + 102, available: 5 * Self.mebibyte))
     expect(
       error?.description, is: "not enough space: 6.3 MB (including a reserve of 5.2 MB) needed, 5.2 MB available")
   }
@@ -147,7 +147,7 @@ import Testing
     let (writer, _, disk) = try begin(Self.offer(bytes: 1), Self.space(20))
     disk.set(Self.space(20, more: 65_536), afterSync: Self.space(5))
     let (number, error) = try fill(writer)
-    expect(number == 15 && error?.shortage?.bytes.available == 5 * Self.mebibyte)
+    expect(number == 15 && error?.bytes?.available == 5 * Self.mebibyte)
   }
 
   @Test func `other streams write while the data of one is made durable`() throws {
@@ -190,7 +190,7 @@ import Testing
     // 20 MiB are still to come, and 5 stay free: the next session finds that with its first byte.
     staging.beginSession(Self.offer(bytes: 30 << 20), mayRefuse: false)
     let (number, error) = try fill(writer, from: 10)
-    expect(number == 10 && error?.shortage?.bytes.needed == 25 * Self.mebibyte)
+    expect(number == 10 && error?.bytes?.needed == 25 * Self.mebibyte)
     disk.set(Self.space(25, more: 65_536))
     staging.beginSession(Self.offer(bytes: 30 << 20), mayRefuse: false)
     expect(try fill(writer, from: 10, most: 30) == (30, nil))
@@ -221,7 +221,7 @@ import Testing
     expect(try fill(writer, most: 4) == (4, nil))
     disk.set(Self.space(5))
     let (number, error) = try fill(writer, from: 4)
-    expect(number == 6 && error?.shortage?.bytes.available == 5 * Self.mebibyte)
+    expect(number == 6 && error?.bytes?.available == 5 * Self.mebibyte)
   }
 
   @Test func `the journal's records of holes take space`() throws {
@@ -229,23 +229,23 @@ import Testing
     let (writer, _, _) = try begin(Self.offer(bytes: 1), Self.space(5, more: 2 * 4_096 + 200))
     let hole = { (number: UInt64) in try Crafted.frame { try $0.hole("root/sparse", 1, at: 2 * number, 1) } }
     for number in 0..<20 { try writer.write(try hole(UInt64(number))) }
-    expect(failure { for number in 20..<200 { try writer.write(try hole(UInt64(number))) } }, is: "no space")
+    expect(failure { for number in 20..<200 { try writer.write(try hole(UInt64(number))) } }, is: "noSpace")
   }
 
   @Test func `parent directories of an item are charged once`() throws {
     let (writer, _, disk) = try begin(Self.offer(bytes: 1), Self.space(50, items: 55))
     let make = { (path: String) in try Crafted.frame { $0.item(try record(path, .file(size: 0))) } }
-    let error = try #require(thrown { try writer.write(try make("root/a/b/c/d/x")) } as? ArchiveError)
-    expect(error.shortage?.items, is: Close.Space(needed: 56, available: 55))
+    let error = try #require(thrown { try writer.write(try make("root/a/b/c/d/x")) } as? Failure)
+    expect(error.items, is: Close.Space(needed: 56, available: 55))
     disk.set(Self.space(50, items: 56))
     try writer.write(try make("root/a/b/c/d/x"))
     disk.set(Self.space(50, items: 51))
     try writer.write(try make("root/a/b/c/d/y"))
-    let second = try #require(thrown { try writer.write(try make("root/a/q/z")) } as? ArchiveError)
-    expect(second.shortage?.items, is: Close.Space(needed: 52, available: 51))
+    let second = try #require(thrown { try writer.write(try make("root/a/q/z")) } as? Failure)
+    expect(second.items, is: Close.Space(needed: 52, available: 51))
     // They have blocks, too.
     disk.set(Self.space(5, more: 2 * 4_096))
-    expect(failure { try writer.write(try make("root/a/q/z")) }, is: "no space")
+    expect(failure { try writer.write(try make("root/a/q/z")) }, is: "noSpace")
   }
 
   @Test func `near the reserve not every piece is synced`() throws {
@@ -256,7 +256,7 @@ import Testing
         try writer.write(try Crafted.frame { try $0.chunk("root/f", 1, at: UInt64(number) * 4_096, piece) })
       }
     }
-    expect((error as? ArchiveError)?.code, is: .noSpace)
+    expect((error as? Failure)?.code, is: .noSpace)
     expect(disk.syncs, is: 1)
   }
 
@@ -266,7 +266,7 @@ import Testing
     let frame = try Crafted.frame { frame in
       for number in 0..<3 { try frame.chunk("root/f", 1, at: UInt64(number) * Self.mebibyte, piece) }
     }
-    expect(failure { try writer.write(frame) }, is: "no space")
+    expect(failure { try writer.write(frame) }, is: "noSpace")
     expect(disk.syncs == 1 && staging.held.bytes == 2 * Self.mebibyte)
     // Afterwards it counts as written.
     disk.set(Self.space(9, more: 65_536))
@@ -280,8 +280,8 @@ import Testing
     // A twentieth of 1,000 stays free, and one entry is the parent directory.
     for number in 0..<9 { try writer.write(try make(number)) }
     disk.set(Self.space(50, items: 50))
-    let error = try #require(thrown { try writer.write(try make(9)) } as? ArchiveError)
-    expect(error.code == .noSpace && error.shortage?.items == Close.Space(needed: 51, available: 50))
+    let error = try #require(thrown { try writer.write(try make(9)) } as? Failure)
+    expect(error.code == .noSpace && error.items == Close.Space(needed: 51, available: 50))
   }
 
   @Test func `folders leave the reserve free, also if their offer names no space`() throws {
@@ -292,7 +292,7 @@ import Testing
     expect(try fill(writer, most: 15) == (15, nil))
     disk.set(Self.space(5))
     let (number, error) = try fill(writer, from: 15)
-    expect(number == 15 && error?.code == .noSpace && error?.shortage?.bytes.available == 5 * Self.mebibyte)
+    expect(number == 15 && error?.code == .noSpace && error?.bytes?.available == 5 * Self.mebibyte)
     // Announced items that the destination has do not come, and need no space.
     let (second, _, _) = try begin(Self.offer(bytes: 1 << 40, isApp: false), Self.space(7), in: "second")
     expect(try fill(second, most: 1) == (1, nil))
@@ -301,7 +301,7 @@ import Testing
   @Test func `an offer of folders is judged with the reserve`() throws {
     let importer = FolderImporter(try StagingArea(at: Array(scratch.path.utf8)))
     let free = try importer.area.destination.space().availableBytes
-    expect(failure { try importer.judge(Self.offer(bytes: free - (1 << 20), isApp: false)) }, is: "no space")
+    expect(failure { try importer.judge(Self.offer(bytes: free - (1 << 20), isApp: false)) }, is: "noSpace")
   }
 
   @Test(arguments: [(1, 20), (1 << 30, 1 << 34), (1 << 30, 1 << 50), (0, 19)] as [(UInt64, UInt64)])
@@ -323,7 +323,7 @@ import Testing
       staging.beginSession(offer, atMost: MostBytes(3 << 20))
       let writer = StagingWriter(staging)
       let (number, error) = try fill(writer)
-      expect(number == 3 && error?.code == .noSpace && error?.shortage == nil)
+      expect(number == 3 && error?.code == .noSpace && error?.items == nil)
       expect(
         error?.description, is: "the session exceeds 3.1 MB, the most that the receiver takes (--max-size)")
       expect(error?.hint?.contains("greater --max-size"), is: true)
@@ -350,11 +350,11 @@ import Testing
       try Crafted.frame { try $0.chunk("root/g", 1, at: number * Self.mebibyte, pattern(Int(Self.mebibyte))) }
     }
     for number in 0..<3 { try writer.write(try renamed(UInt64(number))) }
-    expect(failure { try writer.write(try renamed(3)) }, is: "no space")
+    expect(failure { try writer.write(try renamed(3)) }, is: "noSpace")
     let item = try record("root/g", .file(size: 3 << 20))
     try writer.write(Crafted.frame { $0.item(item) })
     let larger = try record("root/h", .file(size: 1))
-    let error = try #require(thrown { try staging.complete(finish([item, larger])) { _ in } } as? ArchiveError)
+    let error = try #require(thrown { try staging.complete(finish([item, larger])) { _ in } } as? Failure)
     expect(error.code == .noSpace && error.description.hasPrefix("the transfer has 3"))
     expect(staging.held.bytes, is: 6 << 20, "the staged data is unchanged")
     try staging.complete(finish([item])) { _ in }
@@ -365,7 +365,7 @@ import Testing
     let area = try StagingArea(at: Array(scratch.path.utf8))
     let free = try #require(try area.judgeRoom(for: Self.offer(bytes: 1), held: Tally()).availableBytes)
     let offer = Self.offer(bytes: 2 * free, items: 3)
-    expect(failure { _ = try area.judgeRoom(for: offer, held: Tally(items: 3, bytes: free)) }, is: "no space")
+    expect(failure { _ = try area.judgeRoom(for: offer, held: Tally(items: 3, bytes: free)) }, is: "noSpace")
     expect(failure { _ = try area.judgeRoom(for: offer, held: Tally(items: 3, bytes: 2 * free)) } == nil)
     let estimate = Self.offer(bytes: 40 << 20, items: 3)
     let (writer, staging, _) = try begin(estimate, Self.space(90))
@@ -380,7 +380,7 @@ import Testing
   @Test func `an offer of more than the user accepts is refused immediately, even if data is held`() throws {
     let area = try StagingArea(at: Array(scratch.path.utf8), atMost: MostBytes(1000))
     expect(failure { try area.checkSize(of: Self.offer(bytes: 1000)) } == nil)
-    expect(failure { try area.checkSize(of: Self.offer(bytes: 1001)) }, is: "no space")
+    expect(failure { try area.checkSize(of: Self.offer(bytes: 1001)) }, is: "noSpace")
     let free = try StagingArea(at: Array(scratch.path.utf8))
     expect(failure { try free.checkSize(of: Self.offer(bytes: .max)) } == nil)
   }
@@ -395,6 +395,6 @@ import Testing
     let few = try StagingArea(at: Array(scratch.path.utf8), atMost: MostBytes(1000))
     expect(try few.judgeRoom(for: Self.offer(bytes: 1), held: Tally()).mostBytes, is: 1000)
     // The estimate and the reserve do not fit together.
-    expect(failure { _ = try area.judgeRoom(for: Self.offer(bytes: free), held: Tally()) }, is: "no space")
+    expect(failure { _ = try area.judgeRoom(for: Self.offer(bytes: free), held: Tally()) }, is: "noSpace")
   }
 }

@@ -104,7 +104,7 @@ import Testing
       ])
     expect(
       text("Dokumente/file") == "documents" && scratch.names("outside") == ["secret"] && text("Medien") == "\u{1}")
-    expect(failure { try importer.judge(offer(["music"])) }, is: "destination")
+    expect(failure { try importer.judge(offer(["music"])) }, is: "unfit")
     expect(failure { try importer.judge(offer(["documents", "music"])) } == nil)
   }
 
@@ -124,7 +124,7 @@ import Testing
 
   @Test func `two roots with one place do not replace each other's items`() throws {
     let places = try Self.places(["documents": "Media", "music": "Media", "pictures": "Media/Pictures"])
-    expect(failure { _ = try migrate(.replace, places) }, is: "destination")
+    expect(failure { _ = try migrate(.replace, places) }, is: "unfit")
     expect(try migrate(.merge, places), is: ["music/file > Media/file (2)"])
     expect(text("Media/file") == "documents" && text("Media/file (2)") == "music")
     expect(text("Media/Pictures/file"), is: "pictures")
@@ -174,6 +174,6 @@ import Testing
 
   @Test(arguments: ["", "/home", "../x", "a/../b", "a//b", ".peer-\(String(repeating: "0", count: 32))/x"])
   func `a place that is not below the destination is no place`(_ place: String) {
-    expect(failure { _ = try Self.places(["documents": place]) }, is: "destination")
+    expect(failure { _ = try Self.places(["documents": place]) }, is: "unfit")
   }
 }

@@ -290,7 +290,7 @@ import Testing
     scratch.write("destination/.config/app/settings", Array("own".utf8))
     let importer = FolderImporter(
       try StagingArea(at: scratch.at("destination")), existing: .setAside, places: places,
-      completing: { () throws(ArchiveError) in throw ArchiveError(.importFailed, "no") })
+      completing: { () throws(Failure) in throw Failure(.importFailed, "no") })
     for _ in 1...2 {
       let again = try #require(try importer.recover(offer, transfer: 0xABC, keys: testKeys))
       let failure = thrown { _ = try importer.importItems(of: again) { _ in } }

@@ -86,7 +86,7 @@ import Testing
   @Test func `a file with another content keeps its mode and its time`() throws {
     let importer = FolderImporter(
       try StagingArea(at: scratch.at("destination")),
-      preparing: { (files) throws(ArchiveError) in
+      preparing: { (files) throws(Failure) in
         try files.replaceContent(of: try! ArchivePath(Array("rc".utf8)), with: Array("a longer content".utf8))
       })
     let export = try Export(["config", "rc"].map { scratch.at("source/\($0)") })
@@ -116,7 +116,7 @@ import Testing
         life.diesAfter = last % 2 == 0
       }
       let files = StagedFiles(of: staging)
-      hasDied = thrown { () throws(ArchiveError) in try files.replaceContent(of: rc, with: Array("new".utf8)) } != nil
+      hasDied = thrown { () throws(Failure) in try files.replaceContent(of: rc, with: Array("new".utf8)) } != nil
       expect(hasDied, is: mortal.hasDied)
       let text = ground.scratch.text("\(ground.tree)/rc")
       expect(hasDied ? ["old", "new"].contains(text) : text == "new")

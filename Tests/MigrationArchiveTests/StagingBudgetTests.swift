@@ -48,8 +48,8 @@ import Testing
     // The ninth crosses half a megabyte, and the tenth finds that.
     for number in 0..<9 { try writer.write(try Crafted.frame { $0.item(try full("root/\(number)")) }) }
     let frame = try Crafted.frame { $0.item(try full("root/9")) }
-    expect(failure { try writer.write(frame) }, is: "no space")
-    expect(failure { try writer.write(try Crafted.frame { try $0.hole("root/f", 1, at: 0, 1) }) }, is: "no space")
+    expect(failure { try writer.write(frame) }, is: "noSpace")
+    expect(failure { try writer.write(try Crafted.frame { try $0.hole("root/f", 1, at: 0, 1) }) }, is: "noSpace")
     // Another session begins with the space at that time.
     staging.beginSession(offer(bytes: 0))
     try writer.write(frame)

@@ -70,7 +70,7 @@ private final class Swapper: Sendable {
           do {
             try writer.write(frame)
             written += 1
-          } catch is ArchiveError {
+          } catch is Failure {
             refused += 1
           }
         }

@@ -1,4 +1,5 @@
 import Expectations
+import MigrationWire
 import Testing
 
 @testable import MigrationEngine
@@ -103,9 +104,9 @@ import Testing
     let named = DeviceAddress(name: "new-laptop", host: "192.0.2.7", port: 47470)
     let plain = DeviceAddress(name: nil, host: "192.0.2.7", port: 5)
     let failures = [
-      TransferFailure(unreached: named, by: .refused), TransferFailure(unreached: plain, by: .silent),
-      TransferFailure(unreached: plain, by: .noWay), TransferFailure(unreached: named, by: .other("it is broken")),
-      TransferFailure(unreached: plain, by: .forbidden),
+      Failure(unreached: named, by: .refused), Failure(unreached: plain, by: .silent),
+      Failure(unreached: plain, by: .noWay), Failure(unreached: named, by: .other("it is broken")),
+      Failure(unreached: plain, by: .forbidden),
     ]
     expect(failures.allSatisfy { $0.kind == .connectionLost })
     expect(

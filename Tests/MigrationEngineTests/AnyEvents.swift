@@ -7,23 +7,23 @@ extension SenderTrial {
   var events: [SenderEngine.Event] { Self.before + Self.dials + during(session) + messages(ConnectionID(connection)) }
 
   private static let before: [SenderEngine.Event] = [
-    .begin, .stop(.interrupted), .walked(.success([Fixture.summary])), .walked(.failure(Fault(.source, "no source"))),
+    .begin, .stop(.interrupted), .walked(.success([Fixture.summary])), .walked(.failure(Failure(.source, "no source"))),
     .lookedUp(.success([])),
     .lookedUp(.success([Fixture.unfinished(7), Fixture.unfinished(8)])),
     .lookedUp(.success([Fixture.unfinished(7, done: Fixture.done)])),
     .lookedUp(
       .success([Fixture.unfinished(7, done: Fixture.done)]),
       devices: [SenderEngine.KnownDevice(receiver: Fixture.receiver, host: "host", label: "")]),
-    .lookedUp(.failure(Fault(.storage, "no memory"))),
+    .lookedUp(.failure(Failure(.storage, "no memory"))),
     .found(.success([]), spread: 0), .found(.success([Fixture.nearby("a")]), spread: 0),
     .found(.success([Fixture.nearby("a"), Fixture.nearby("b")]), spread: 0),
-    .found(.failure(Fault(.device, "no socket")), spread: 0), .chosen(.success(1)),
+    .found(.failure(Failure(.failed, "no socket")), spread: 0), .chosen(.success(1)),
     .chosen(.failure(Fixture.failure("no choice"))), .probed(.success(Fixture.device)),
     .probed(.failure(.unresolved(Fixture.failure("no name")))),
     .probed(.failure(.unreached(Fixture.device, by: .refused))),
     .probed(.failure(.stopped)), .probed(.failure(.failed(Fixture.failure("no socket")))),
     .codeEntered(.success(Fixture.code)), .codeEntered(.failure(Fixture.failure("no code"))), .derived(nil),
-    .derived(Fault(.device, "no secret")), .noted(77), .forgot(77), .timePassed, .timePassed,
+    .derived(Failure(.failed, "no secret")), .noted(77), .forgot(77), .timePassed, .timePassed,
     .recorded(77, Fixture.traffic, isWritten: true), .recorded(77, Fixture.traffic, isWritten: false),
   ]
 
@@ -38,13 +38,13 @@ extension SenderTrial {
   private func during(_ session: SessionNumber) -> [SenderEngine.Event] {
     let connection = ConnectionID(connection)
     return [
-      .broke(connection, Fixture.cut), .broke(connection, Fault(.violation, "nonsense")), .drained(connection),
+      .broke(connection, Fixture.cut), .broke(connection, Failure(.violation, "nonsense")), .drained(connection),
       .withholding(session, clause: "some are too large"), .unsent(session, Fixture.unsent),
-      .exported(session, .success(.some)), .exported(session, .failure(Fault(.exportFailed, "no export"))),
-      .planRecorded(session, 77, nil), .planRecorded(session, 77, Fault(.storage, "no memory")),
-      .finishNoted(session, 77, nil), .finishNoted(session, 77, Fault(.device, "no thread")),
+      .exported(session, .success(.some)), .exported(session, .failure(Failure(.exportFailed, "no export"))),
+      .planRecorded(session, 77, nil), .planRecorded(session, 77, Failure(.storage, "no memory")),
+      .finishNoted(session, 77, nil), .finishNoted(session, 77, Failure(.failed, "no thread")),
       .streamEnded(session, 0, .finished), .streamEnded(session, 0, .lost(hasBrought: true)),
-      .streamEnded(session, 0, .stopped), .streamEnded(session, 0, .failed(Fault(.violation, "no END"))),
+      .streamEnded(session, 0, .stopped), .streamEnded(session, 0, .failed(Failure(.violation, "no END"))),
       .window(session, Fixture.counts),
     ]
   }
@@ -101,8 +101,8 @@ extension ReceiverScript {
       .tookBack(.failure(broken)), .listening(.success(Listening(addresses: ["10.0.0.1"], port: 1))),
       .listening(.failure(broken)), .timePassed, .timePassed, .noticed(.staged), .outOfDescriptors(chance: 0),
       .codeMade(.success(code)), .codeMade(.failure(broken)), .answered(true), .answered(false), .answered(nil),
-      .drained(control), .broke(control, cut), .broke(control, Fault(Violation(.unknown, "a frame"))), .closed(control),
-      weighed(session.value), weighed(session.value, [], refused: [0: Fault(.noSpace, "there is no room")]),
+      .drained(control), .broke(control, cut), .broke(control, Failure(Violation(.unknown, "a frame"))), .closed(control),
+      weighed(session.value), weighed(session.value, [], refused: [0: Failure(.noSpace, "there is no room")]),
       .weighed(session, .failure(broken), session: Self.session), .recorded(session, nil), .recorded(session, broken),
       .staged(session, .success(admitted())), .staged(session, .success(admitted(concluded: whole))),
       .staged(session, .failure(broken)), .ledger(session, .success(LedgerPart(pages: [], partials: [], end: whole))),

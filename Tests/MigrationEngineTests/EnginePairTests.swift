@@ -127,7 +127,7 @@ private struct EnginePair {
     case .recordPlan(let number, let record): senderWork.append(.planRecorded(number, record.transfer, nil))
     case .export(let number, _):
       isAbandoned = false
-      let fault = Fault(.exportFailed, "no export")
+      let fault = Failure(.exportFailed, "no export")
       senderWork.append(.exported(number, chance(5) ? .failure(fault) : .success(.little)))
     case .noteFinish(let number, let transfer, _, _): senderWork.append(.finishNoted(number, transfer, nil))
     case .recordDone(let transfer, _, _, _): senderWork.append(.recorded(transfer, Traffic(), isWritten: true))
@@ -185,8 +185,8 @@ private struct EnginePair {
       if id == ConnectionID(connection) { toSender.append(nil) }
       receiverWork.append(.closed(id))
     case .weigh(let number, _, _, let open, _):
-      var refused: [UInt16: Fault] = [:]
-      for part in open where chance(6) { refused[part] = Fault(.exists, "it is there") }
+      var refused: [UInt16: Failure] = [:]
+      for part in open where chance(6) { refused[part] = Failure(.exists, "it is there") }
       receiverWork.append(Script.weighed(number.value, open, refused: refused))
     case .record(let number, _): receiverWork.append(.recorded(number, nil))
     case .stage(let number, _):

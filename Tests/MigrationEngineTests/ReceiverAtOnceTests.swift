@@ -193,7 +193,7 @@ import Testing
   @Test func `a device that cannot make another code goes on with a served sender, and tries again without one`() {
     var script = open()
     script.pair(1, as: 100)
-    expect(script.feed(.codeMade(.failure(Fault(.device, "no thread")))), is: [])
+    expect(script.feed(.codeMade(.failure(Failure(.failed, "no thread")))), is: [])
     expect(!script.feed(.timePassed).contains("make code"))
     expect(script.feed(.broke(Script.id(1), Script.cut)).contains("make code"))
   }

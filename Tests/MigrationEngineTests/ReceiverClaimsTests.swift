@@ -203,7 +203,7 @@ import Testing
 extension ReceiverScript {
   /// A part is judged: others' claims are in its way.
   fileprivate mutating func claimed(_ session: UInt64) -> [String] {
-    feed(.staged(SessionNumber(session), .failure(Fault(.claimed, "another device sends"))))
+    feed(.staged(SessionNumber(session), .failure(Failure(.claimed, "another device sends"))))
   }
 
   /// The loop looks at session 1, whose last frame has just come.

@@ -164,7 +164,7 @@ import Testing
   }
 
   @Test func `a code made after a sender came back is forgotten, and made again when one may pair`() {
-    let results: [(Result<PairingCode, Fault>, [String])] = [
+    let results: [(Result<PairingCode, Failure>, [String])] = [
       (.success(Script.code), ["tell code \(Script.code.shown) for 600"]), (.failure(Script.broken), []),
     ]
     for (result, expected) in results {

@@ -159,7 +159,7 @@ import Testing
     _ = script.join(2, stream: 0)
     expect(script.say(.finish(Script.finish)), is: ["shut gate 1", "end sync 1"])
     expect(script.feed(.syncEnded(number, nil)), is: [])
-    let violation = Fault(Violation(.state, "the end of the export"))
+    let violation = Failure(Violation(.state, "the end of the export"))
     expect(
       script.feed(.gateShut(number, violation)),
       is: [

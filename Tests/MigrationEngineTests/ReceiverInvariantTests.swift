@@ -29,7 +29,7 @@ import Testing
     find("the newest session is not there") { $0.phase = .serving([.engaged(100, SessionNumber(7))]) }
     find("the newest session is not there") { $0.phase = .serving([.engaged(66, one)]) }
     find("it is engaged with neither a session nor an import") { $0.phase = .serving([.engaged(100, nil)]) }
-    let failure = TransferOutcome.failure(TransferFailure(.failed, ""))
+    let failure = TransferOutcome.failure(Failure(.failed, ""))
     find("a transfer whose sender is away is not there") { $0.phase = .serving([.away(5, until: 1, failure)]) }
     find("it waits for a sender with the wrong outcome") {
       $0.transfers[of: 100]?.imported(Script.done, [])
@@ -47,7 +47,7 @@ import Testing
     let one = SessionNumber(1)
     let two = SessionNumber(2)
     find("an older session acts") {
-      $0.phase = .serving([.away(100, until: 1, .failure(TransferFailure(.failed, "")))])
+      $0.phase = .serving([.away(100, until: 1, .failure(Failure(.failed, "")))])
     }
     find("a session has ended and is still there") {
       $0.conversations[two] = Conversation(

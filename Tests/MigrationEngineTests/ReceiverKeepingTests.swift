@@ -180,7 +180,7 @@ import Testing
     script.open()
     script.receive()
     script.conclude()
-    let failed = script.imported(.failure(Fault(.importFailed, "it cannot be put there")))
+    let failed = script.imported(.failure(Failure(.importFailed, "it cannot be put there")))
     expect(failed.contains("say 1 failed 0 10 it cannot be put there"))
     expect(failed.contains("tell failed 7 it cannot be put there"))
     expect(failed.last, is: "make code")
@@ -293,7 +293,7 @@ import Testing
   }
 
   @Test func `a refusal, and a disk without room, end a transfer and not the run`() {
-    for fault in [Fault(.exists, "it is there"), Fault(.noSpace, "there is no room")] {
+    for fault in [Failure(.exists, "it is there"), Failure(.noSpace, "there is no room")] {
       var script = Script.keeping()
       script.open()
       script.pair()

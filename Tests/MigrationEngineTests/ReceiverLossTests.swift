@@ -45,12 +45,12 @@ import Testing
   }
 
   @Test(arguments: [
-    (Fault(.connection, "lost"), true), (Fault(told: Close(.silent, "silent")), true),
-    (Fault(told: Close(.interrupted, "enough")), true), (Fault(told: Close(.storage, "broken")), false),
-    (Fault(.violation, "broken"), false),
+    (Failure(.connection, "lost"), true), (Failure(told: Close(.silent, "silent")), true),
+    (Failure(told: Close(.interrupted, "enough")), true), (Failure(told: Close(.storage, "broken")), false),
+    (Failure(.violation, "broken"), false),
   ])
   func `the receiver waits only for a sender that may come back, and only if the user allows it`(
-    fault: Fault, mayComeBack: Bool
+    fault: Failure, mayComeBack: Bool
   ) {
     for giveUpAfter in [0, 1e300] {
       var settings = Script.settings()
@@ -71,7 +71,7 @@ import Testing
     expect(script.feed(.received(Script.id(1), .close(Close(.storage, "the disk fails here")))), is: [])
     expect(script.engine.nextMoment, is: Conversation.settling)
     expect(script.feed(.timePassed, after: 0.5), is: [])
-    let violation = Fault(Violation(.check, "a chunk"))
+    let violation = Failure(Violation(.check, "a chunk"))
     expect(
       script.feed(.streamEnded(Script.id(2), .failed(violation), held: Tally())),
       is: [

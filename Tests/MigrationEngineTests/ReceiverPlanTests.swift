@@ -8,7 +8,7 @@ import Testing
 @Suite struct ReceiverPlanTests {
   private typealias Script = ReceiverScript
   private let first = SessionNumber(1)
-  private let full = Fault(.noSpace, "there is no room")
+  private let full = Failure(.noSpace, "there is no room")
   private let failed = ControlMessage.failed(Failed(part: 0, Close(.storage, "")))
 
   /// A sender has paired, and has the verdict of its plan.
@@ -136,7 +136,7 @@ import Testing
     var script = Script.paired()
     script.plan(Script.plan(parts: 2))
     expect(
-      script.feed(Script.weighed(1, [], refused: [0: Fault(.exists, "it is there"), 1: full])).prefix(2),
+      script.feed(Script.weighed(1, [], refused: [0: Failure(.exists, "it is there"), 1: full])).prefix(2),
       is: ["tell plan of 2, ? free", "say 1 verdict 100 900 32M 16: refused 6, refused 7"])
     var silent = script
     expect(script.say(.receipt), is: ["close 1 until 2.0"])
@@ -148,7 +148,7 @@ import Testing
   @Test func `a plan of parts that were changed here, and have nothing newer, is done without a byte`() {
     var script = Script.paired()
     script.plan(Script.plan(parts: 2))
-    let known = Fault(.nothingNewer, "nothing is newer")
+    let known = Failure(.nothingNewer, "nothing is newer")
     expect(
       script.feed(Script.weighed(1, [], refused: [0: known, 1: known])).dropFirst().first,
       is: "say 1 verdict 100 900 32M 16: refused 22, refused 22")
@@ -161,7 +161,7 @@ import Testing
     var script = Script.paired()
     let roots = ["documents", "music"].map { Root(kind: .directory, name: Array($0.utf8)) }
     script.plan(Script.plan(roots: roots))
-    let there = ReceiverEngine.UnplacedRoot(root: 1, fault: Fault(.exists, "a file is there"))
+    let there = ReceiverEngine.UnplacedRoot(root: 1, fault: Failure(.exists, "a file is there"))
     let room = ReceiverEngine.Examination(availableBytes: nil, without: [there])
     _ = script.feed(.weighed(first, .success([0: .success(room)]), session: Script.session))
     expect(
@@ -346,7 +346,7 @@ import Testing
     var script = agreed()
     script.take()
     script.conclude()
-    _ = script.imported(.failure(Fault(.exists, "it is there")))
+    _ = script.imported(.failure(Failure(.exists, "it is there")))
     _ = script.say(failed)
     script.take(part: 1)
     script.conclude()
@@ -393,7 +393,7 @@ import Testing
   }
 
   @Test func `a sender may give up a part that is still imported: the import decides, and fails no other part`() {
-    for result in [.success(Script.done), .failure(Script.broken)] as [Result<Done, Fault>] {
+    for result in [.success(Script.done), .failure(Script.broken)] as [Result<Done, Failure>] {
       var script = importingAlone()
       script.resume(3, key: 1)
       script.plan(Script.plan(Script.transfer, parts: 2), on: 3)
@@ -425,7 +425,7 @@ import Testing
   }
 
   @Test func `after an import without a session the receiver waits for the sender of the other parts`() {
-    for result in [.success(Script.done), .failure(Script.broken)] as [Result<Done, Fault>] {
+    for result in [.success(Script.done), .failure(Script.broken)] as [Result<Done, Failure>] {
       var script = importingAlone()
       _ = script.imported(result)
       expect(

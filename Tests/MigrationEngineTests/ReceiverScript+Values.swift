@@ -7,8 +7,8 @@ extension ReceiverScript {
   static let transfer: TransferID = 100
   static let session: SessionID = 900
   static let root = Root(kind: .directory, name: Array("root".utf8))
-  static let cut = Fault(.connection, "the connection was lost")
-  static let broken = Fault(.storage, "the disk fails")
+  static let cut = Failure(.connection, "the connection was lost")
+  static let broken = Failure(.storage, "the disk fails")
   static let code = PairingCode(number: 1_234_567)
 
   static func key(_ number: UInt8) -> KeyFingerprint { KeyFingerprint(digest: [UInt8](repeating: number, count: 32)) }
@@ -37,7 +37,7 @@ extension ReceiverScript {
 
   /// The parts are judged; those of `refused` cannot be taken.
   static func weighed(
-    _ session: UInt64 = 1, _ parts: [UInt16] = [0], refused: [UInt16: Fault] = [:], room: UInt64? = 1000
+    _ session: UInt64 = 1, _ parts: [UInt16] = [0], refused: [UInt16: Failure] = [:], room: UInt64? = 1000
   ) -> ReceiverEngine.Event {
     var weighing: ReceiverEngine.Weighing = [:]
     for part in parts { weighing[part] = .success(ReceiverEngine.Examination(availableBytes: room)) }

@@ -109,7 +109,7 @@ struct ReceiverScript {
 
   /// Passes from a plan to its verdict, if that is missing; returns the actions with the verdict.
   @discardableResult
-  mutating func agree(_ session: UInt64 = 1, _ parts: [UInt16] = [0], refused: [UInt16: Fault] = [:]) -> [String] {
+  mutating func agree(_ session: UInt64 = 1, _ parts: [UInt16] = [0], refused: [UInt16: Failure] = [:]) -> [String] {
     let done = feed(Self.weighed(session, parts, refused: refused))
     let number = SessionNumber(session)
     return engine.workers.contains(.record(number)) ? feed(.recorded(number, nil)) : done
@@ -170,7 +170,7 @@ struct ReceiverScript {
 
   /// Passes from there to DONE.
   mutating func imported(
-    _ result: Result<Done, Fault> = .success(done), refused: [NotStored] = []
+    _ result: Result<Done, Failure> = .success(done), refused: [NotStored] = []
   ) -> [String] {
     feed(.imported(Self.transfer, result, Traffic(sent: 50, saved: 3, seconds: 2), refused: refused))
   }

@@ -45,7 +45,7 @@ import Testing
 
   @Test func `a hanging disk delays a stop no longer if the sender breaks the protocol behind DONE`() {
     var script = ReceiverState.answered.script()
-    _ = script.feed(.broke(Script.id(1), Fault(.violation, "nonsense")))
+    _ = script.feed(.broke(Script.id(1), Failure(.violation, "nonsense")))
     _ = script.feed(.stop(.terminated))
     expect(script.feed(.timePassed, after: EndLimits.workers).last?.hasPrefix("finish: 5/50"), is: true)
   }
@@ -69,7 +69,7 @@ import Testing
     var script = Script()
     script.open()
     script.receive()
-    let violation = Fault(.violation, "nonsense")
+    let violation = Failure(.violation, "nonsense")
     expect(script.feed(.broke(Script.id(1), violation)).last, is: "close 1 until 2.0")
     // The session has ended, and its connection has not.
     _ = script.feed(.syncEnded(number, nil))

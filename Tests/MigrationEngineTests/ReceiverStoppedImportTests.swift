@@ -37,7 +37,7 @@ import Testing
     script.receive()
     script.conclude()
     _ = script.feed(.stop(.terminated))
-    let cancelled = Fault(.importCancelled, "the import was broken off")
+    let cancelled = Failure(.importCancelled, "the import was broken off")
     expect(
       script.imported(.failure(cancelled)),
       is: [
@@ -114,7 +114,7 @@ import Testing
 
   @Test func `an import that was left to the next run, and ends in time, decides the outcome`() {
     for (result, outcome) in [
-      (Result<Done, Fault>.success(Script.done), "finish: 5/50,"), (.failure(Script.broken), "finish: 143 i"),
+      (Result<Done, Failure>.success(Script.done), "finish: 5/50,"), (.failure(Script.broken), "finish: 143 i"),
     ] {
       var script = Self.importing()
       _ = script.feed(.stop(.terminated))

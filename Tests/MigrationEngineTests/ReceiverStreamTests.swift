@@ -129,7 +129,7 @@ import Testing
     _ = script.join(2, stream: 0)
     _ = script.join(3, stream: 1, replaces: 0)
     expect(
-      script.feed(.broke(Script.id(1), Fault(.violation, "broken"))),
+      script.feed(.broke(Script.id(1), Failure(.violation, "broken"))),
       is: [
         "say 1 close 3 broken", "close gate 1", "drop 3", "end stream 2", "end sync 1", "close 1 until 2.0",
       ])

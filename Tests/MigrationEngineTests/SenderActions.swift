@@ -96,7 +96,7 @@ extension TransferResult {
   }
 }
 
-extension TransferFailure {
+extension Failure {
   fileprivate var text: String { "\(kind): \(message)" + (hint.map { " (\($0))" } ?? "") }
 }
 

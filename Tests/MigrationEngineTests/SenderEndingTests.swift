@@ -12,7 +12,7 @@ import Testing
   @Test func `the user's first reason for the end counts`() {
     var trial = SenderTrial.inState("ending")
     expect(trial.take(.stop(.terminated)), is: [])
-    trial.take(.walked(.failure(Fault(.device, "stopped"))))
+    trial.take(.walked(.failure(Failure(.failed, "stopped"))))
     expect(trial.fail(.stopped), is: ["finish interrupted: interrupted"])
   }
 
@@ -56,7 +56,7 @@ import Testing
   @Test func `a failed walk ends the run and its session at once`() {
     var trial = SenderTrial()
     trial.begin(isWalked: false)
-    let fault = Fault(.source, "no source")
+    let fault = Failure(.source, "no source")
     let words = "usage: no source (Check the path, and that you may read it.)"
     expect(trial.take(.walked(.failure(fault))), is: ["stop preparing"])
     expect(trial.take(.codeEntered(.failure(Fixture.failure("stopped")))), is: ["finish \(words)"])
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test func `an earlier run's result is reported and forgotten although there is nothing left to send`() {
-    let fault = Fault(.source, "no source")
+    let fault = Failure(.source, "no source")
     let words = "usage: no source (Check the path, and that you may read it.)"
     var done = SenderTrial.inState("looking up")
     expect(done.take(.walked(.failure(fault))), is: [])
@@ -85,14 +85,14 @@ import Testing
     }
     var trial = SenderTrial.inState("looking up")
     trial.take(.walked(.failure(fault)))
-    expect(trial.take(.lookedUp(.failure(Fault(.storage, "no memory")))), is: ["finish \(words)"])
+    expect(trial.take(.lookedUp(.failure(Failure(.storage, "no memory")))), is: ["finish \(words)"])
   }
 
   @Test func `a receiver that is reached in time learns that there is nothing left to send`() {
     let words = "usage: no source (Check the path, and that you may read it.)"
     for state in ["resuming", "coming back unwalked"] {
       var trial = SenderTrial.inState(state)
-      expect(trial.take(.walked(.failure(Fault(.source, "no source")))), is: [])
+      expect(trial.take(.walked(.failure(Failure(.source, "no source")))), is: [])
       var away = trial
       expect(away.pass(0.899), is: [])
       expect(away.pass(0.001), is: ["finish \(words)"])
@@ -102,7 +102,7 @@ import Testing
   }
 
   @Test func `a failed walk decides the outcome while the run ends or waits`() {
-    let fault = Fault(.source, "no source")
+    let fault = Failure(.source, "no source")
     var trial = SenderTrial.inState("preparing")
     trial.take(.broke(ConnectionID(1), Fixture.cut))
     expect(trial.take(.walked(.failure(fault))), is: [])

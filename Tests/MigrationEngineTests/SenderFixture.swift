@@ -28,7 +28,7 @@ enum Fixture {
   static let traffic = Traffic(sent: 800, saved: 70, seconds: 1.5)
   static let unsent = NotStored(path: Array("tree/gone".utf8), .vanished)
   static let withheld = NotStored(path: path.bytes, .tooLarge)
-  static let cut = Fault(.connection, "cut")
+  static let cut = Failure(.connection, "cut")
   static let counts = counts { _ in }
 
   static func summary(_ names: [String] = ["tree"], isCompressible: Bool = true) -> SourceSummary {
@@ -73,7 +73,7 @@ enum Fixture {
           unsent: unsent, lastSeen: 1200, done: done, refusals: refusals), count: parts))
   }
 
-  static func failure(_ words: String) -> TransferFailure { TransferFailure(.failed, words) }
+  static func failure(_ words: String) -> Failure { Failure(.failed, words) }
 }
 
 extension ExportResult {

@@ -139,7 +139,7 @@ import Testing
 
   @Test func `a part that fails here is settled by the receiver's answer, and the next one is offered`() {
     var trial = streaming([.taken(), .taken()])
-    let gone = Fault(.exportFailed, "no export")
+    let gone = Failure(.exportFailed, "no export")
     expect(trial.take(.exported(trial.session, .failure(gone))), is: ["say 1 failed 0 11 no export"])
     for late in [.notStored(Fixture.refusal), .progress(ImportProgress(phase: .verifying, done: 1, total: 4))]
       as [ControlMessage]
@@ -158,7 +158,7 @@ import Testing
 
   @Test func `the receiver's code counts where both ends have given up a part`() {
     var trial = streaming([.taken()])
-    trial.take(.exported(trial.session, .failure(Fault(.exportFailed, "no export"))))
+    trial.take(.exported(trial.session, .failure(Failure(.exportFailed, "no export"))))
     trial.hear(.failed(Failed(part: 0, full)))
     trial.end(0, .stopped)
     expect(trial.close().first?.hasPrefix("finish noSpace: the other device stopped"), is: true)
@@ -166,7 +166,7 @@ import Testing
 
   @Test func `a receiver that does not answer a failure has a minute`() {
     var trial = streaming([.taken(), .taken()])
-    trial.take(.exported(trial.session, .failure(Fault(.exportFailed, "no export"))))
+    trial.take(.exported(trial.session, .failure(Failure(.exportFailed, "no export"))))
     expect(trial.pass(SenderConversation.settling - 0.1).allSatisfy { !$0.hasPrefix("say") })
     expect(trial.pass(0.1).first, is: "say 1 close 11 no export")
   }
@@ -294,19 +294,19 @@ import Testing
   }
 
   @Test func `parts that failed, and roots that were left out, are counted beside finished ones`() throws {
-    let failure = TransferOutcome.failure(TransferFailure(.noSpace, "full"))
+    let failure = TransferOutcome.failure(Failure(.noSpace, "full"))
     expect(try combined([failure, part(1), failure]).get().failedParts, is: 2)
     expect(try combined([part(1, failed: 2), failure]).get().failedParts, is: 3)
   }
 
   @Test func `parts with nothing newer are counted apart`() throws {
-    let known = Fault(.nothingNewer, "nothing is newer").outcome
+    let known = Failure(.nothingNewer, "nothing is newer").outcome
     let sum = try combined([known, part(1), known]).get()
     expect(sum.presentParts == 2 && sum.failedParts == 0 && sum.total.items == 1)
   }
 
   @Test func `without a finished part the first failure is the result`() {
-    let result = combined([.failure(TransferFailure(.refused, "first")), .failure(TransferFailure(.noSpace, "second"))])
-    #expect(throws: TransferFailure(.refused, "first")) { try result.get() }
+    let result = combined([.failure(Failure(.refused, "first")), .failure(Failure(.noSpace, "second"))])
+    #expect(throws: Failure(.refused, "first")) { try result.get() }
   }
 }

@@ -255,7 +255,7 @@ import Testing
         "tell not stored tree/file tooLarge", "tell \(result)", "forget 7", "stop preparing",
       ])
     expect(trial.take(.forgot(7)), is: [])
-    expect(trial.take(.walked(.failure(Fault(.device, "stopped")))), is: ["finish \(result)"])
+    expect(trial.take(.walked(.failure(Failure(.failed, "stopped")))), is: ["finish \(result)"])
   }
 
   @Test func `a run that finds the result of an earlier one sends a known device what has changed since`() {
@@ -285,7 +285,7 @@ import Testing
     var stranger = SenderTrial.inState("looking up")
     expect(stranger.take(.lookedUp(.success([entry]), devices: [other])).contains { $0.hasPrefix("tell done 9/900") })
     var empty = SenderTrial.inState("looking up")
-    empty.take(.walked(.failure(Fault(.source, "no source"))))
+    empty.take(.walked(.failure(Failure(.source, "no source"))))
     expect(empty.take(.lookedUp(.success([entry]), devices: [known])).contains { $0.hasPrefix("tell done 9/900") })
   }
 }

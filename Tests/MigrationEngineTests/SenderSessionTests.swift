@@ -7,7 +7,7 @@ import Testing
 extension SenderTrial {
   /// The connection is cut, and everything of the session ends.
   @discardableResult
-  mutating func cut(_ fault: Fault = Fixture.cut, brought: Bool = false, spread: Double = 0) -> [String] {
+  mutating func cut(_ fault: Failure = Fixture.cut, brought: Bool = false, spread: Double = 0) -> [String] {
     take(.broke(ConnectionID(connection), fault))
     take(.exported(session, .failure(Fixture.cut)))
     for stream in 0..<8 as Range<UInt32> { end(stream, .stopped) }
@@ -133,16 +133,16 @@ extension SenderTrial {
   @Test func `the sender comes back after silence, and not after the receiver's user has stopped`() {
     var trial = SenderTrial.streaming()
     expect(
-      trial.cut(Fault(told: Close(.silent, "silence"))),
+      trial.cut(Failure(told: Close(.silent, "silence"))),
       is: [
         note, "tell interrupted the other device stopped: \"silence\"",
       ])
     var interrupted = SenderTrial.streaming()
-    expect(interrupted.cut(Fault(told: Close(.interrupted, "away"))), is: [note])
+    expect(interrupted.cut(Failure(told: Close(.interrupted, "away"))), is: [note])
     expect(
       interrupted.engine.phaseName, is: "finishing connectionLost: the other device stopped: it was interrupted there")
     var broken = SenderTrial.streaming()
-    expect(broken.cut(Fault(.violation, "nonsense")), is: [note])
+    expect(broken.cut(Failure(.violation, "nonsense")), is: [note])
     expect(broken.engine.phaseName, is: "finishing failed: nonsense")
   }
 
@@ -190,7 +190,7 @@ extension SenderTrial {
 
   @Test func `a transfer that only the receiver has given up is forgotten here, and begins anew`() {
     var trial = SenderTrial.streaming()
-    let last = trial.cut(Fault(told: Close(.unknownTransfer)))
+    let last = trial.cut(Failure(told: Close(.unknownTransfer)))
     expect(last.suffix(2).map { $0.prefix(11) }, is: ["tell notice", "dial to res"], "\(last)")
     expect(trial.take(.noted(77)), is: ["forget 77"])
     trial.meet()

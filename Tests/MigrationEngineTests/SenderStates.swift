@@ -72,7 +72,7 @@ extension SenderTrial {
       trial.take(.exported(trial.session, .success(ExportResult.some)))
     case "failing":
       trial = .inState("streaming")
-      trial.take(.exported(trial.session, .failure(Fault(.exportFailed, "no export"))))
+      trial.take(.exported(trial.session, .failure(Failure(.exportFailed, "no export"))))
     case "given up":
       trial = .inState("streaming")
       trial.hear(.failed(Failed(part: 0, Close(.noSpace, "full"))))

@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test func `a refused stream has heirs, and the seventeenth refusal in a row ends the session with the reason`() {
-    let fault = Fault(.unknownTransfer, "unknown")
+    let fault = Failure(.unknownTransfer, "unknown")
     var trial = StreamPlanTrial(fixed: 1)
     _ = trial.open()
     for number in 0..<16 as Range<UInt32> {
@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test func `a stream that the receiver turns away is not given up, however well others work`() {
-    let fault = Fault(AbortReason.unknownPeer)
+    let fault = AbortReason.unknownPeer.failure
     var trial = StreamPlanTrial(fixed: 2)
     _ = trial.open()
     trial.join(0)

@@ -31,11 +31,11 @@ struct StreamPlanTrial {
   @discardableResult
   mutating func end(
     _ number: StreamPlan.StreamNumber, _ end: SenderEngine.StreamEnd,
-    fails fault: Fault = Fault(.connection, "the data connections keep breaking")
+    fails fault: Failure = Failure(.connection, "the data connections keep breaking")
   ) -> [String]? {
     started.removeAll { $0 == number }
     var actions: [SenderEngine.Action] = []
-    do throws(Fault) {
+    do throws(Failure) {
       try plan.ended(number, end, now, &actions)
     } catch {
       expect(error, is: fault)

@@ -319,7 +319,7 @@ import Testing
     expect(cut.take(.finishNoted(session, 77, nil)), is: ["read window 1"])
     var failed = trial
     expect(
-      failed.take(.finishNoted(session, 77, Fault(.device, "no thread"))).first, is: "say 1 close 9")
+      failed.take(.finishNoted(session, 77, Failure(.failed, "no thread"))).first, is: "say 1 close 9")
     expect(
       trial.take(.finishNoted(session, 77, nil)), is: ["say 1 finish 9/900", "progress 1 verifying of 9/900"])
     expect(trial.take(.drained(ConnectionID(1))), is: [])

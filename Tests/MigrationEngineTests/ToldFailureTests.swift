@@ -6,20 +6,20 @@ import Testing
 
 /// The meaning of a CLOSE from the other end, and its fields besides the message, in words.
 @Suite struct ToldFailureTests {
-  private func words(_ close: Close) -> String { TransferFailure(told: close).message }
+  private func words(_ close: Close) -> String { Failure(told: close).message }
 
   @Test(
     arguments: [
-      (Close.Code.interrupted, TransferFailure.Kind.connectionLost), (.violation, .failed), (.version, .failed),
+      (Close.Code.interrupted, Failure.Kind.connectionLost), (.violation, .failed), (.version, .failed),
       (.refused, .refused), (.exists, .refused), (.noSpace, .noSpace), (.unfit, .refused), (.storage, .failed),
       (.importFailed, .importFailed), (.exportFailed, .exportFailed), (.unknownTransfer, .refused),
       (.announcement, .failed), (.otherApp, .refused), (.silent, .connectionLost), (.superseded, .failed),
       (Close.Code(rawValue: 99), .failed),
-    ] as [(Close.Code, TransferFailure.Kind)])
+    ] as [(Close.Code, Failure.Kind)])
   func `a reason from the other device ends this one with the documented code`(
-    code: Close.Code, kind: TransferFailure.Kind
+    code: Close.Code, kind: Failure.Kind
   ) {
-    let failure = TransferFailure(told: Close(code, "a \u{1B}[31m reason"))
+    let failure = Failure(told: Close(code, "a \u{1B}[31m reason"))
     expect(failure.kind, is: kind)
     expect(!failure.message.unicodeScalars.contains("\u{1B}"))
   }
@@ -36,7 +36,7 @@ import Testing
         "the other device stopped: there is not enough space; it needs 4,100,000,001 bytes and has 4,100,000,000 bytes; "
         + "it needs 1,204 file system entries and has 12")
     let few = Close(.noSpace, "no", bytes: Close.Space(needed: 1, available: 2), items: items)
-    expect(TransferFailure(told: few).hint, is: Close.Space.entriesHint)
+    expect(Failure(told: few).hint, is: Close.Space.entriesHint)
     expect(
       words(Close(.noSpace, "no", bytes: bytes, items: Close.Space(needed: 9, available: 3_000_000))),
       is: "the other device stopped: there is not enough space; it needs 12.3 GB and has 4.1 GB")
@@ -86,8 +86,8 @@ import Testing
 
   @Test func `the fields stay exact for programs`() {
     let (bytes, items) = (Close.Space(needed: 2, available: 1), Close.Space(needed: 4, available: 3))
-    let failure = TransferFailure(told: Close(.noSpace, "no", name: [0xFF], bytes: bytes, items: items))
-    expect(failure.subject, is: TransferFailure.Subject(name: [0xFF], bytes: bytes, items: items))
+    let failure = Failure(told: Close(.noSpace, "no", name: [0xFF], bytes: bytes, items: items))
+    expect(failure.name == [0xFF] && failure.bytes == bytes && failure.items == items)
   }
 
   @Test func `an empty name is ignored, and a long one is cut at its beginning`() {

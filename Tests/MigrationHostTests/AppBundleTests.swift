@@ -1,6 +1,7 @@
 import Expectations
 import Foundation
 import Glibc
+import MigrationWire
 import TestSupport
 import Testing
 
@@ -262,12 +263,12 @@ import Testing
     var sample = SampleBundle()
     fault.spoil(&sample)
     let path = try sample.write(in: scratch)
-    let error = #expect(throws: HostError.self) { try AppBundle(reading: path) }
-    expect(error?.code, is: .bundle)
+    let error = #expect(throws: Failure.self) { try AppBundle(reading: path) }
+    expect(error?.code, is: .unfitApp)
     expect(error?.description, is: "the bundle is invalid: '\(fault.file)': \(fault.reason)")
     expect(error?.hint?.isEmpty, is: false)
     // No part of it is installed either.
-    #expect(throws: HostError.self) { try scratch.home().install(path) }
+    #expect(throws: Failure.self) { try scratch.home().install(path) }
     expect(try scratch.home().list().apps.isEmpty)
   }
 
@@ -276,12 +277,12 @@ import Testing
     sample.spoil = { _ = mknod("\($0)/null", S_IFCHR | 0o666, 0x0103) }
     let path = try sample.write(in: scratch)
     guard exists(String(decoding: path, as: UTF8.self) + "/null") else { return }
-    let error = #expect(throws: HostError.self) { try AppBundle(reading: path) }
+    let error = #expect(throws: Failure.self) { try AppBundle(reading: path) }
     expect(error?.description, is: "the bundle is invalid: 'null': it is a device")
   }
 
   @Test func `a path without a bundle is another kind of failure`() throws {
-    let error = #expect(throws: HostError.self) { try AppBundle(reading: Array("\(scratch.path)/none".utf8)) }
+    let error = #expect(throws: Failure.self) { try AppBundle(reading: Array("\(scratch.path)/none".utf8)) }
     expect(error?.code, is: .source)
   }
 

@@ -2,6 +2,7 @@ import Expectations
 import Foundation
 import Glibc
 import MigrationSystem
+import MigrationWire
 import TestSupport
 import Testing
 
@@ -29,7 +30,7 @@ import Testing
     try scratch.install()
     let home = try scratch.home()
     for body in [{ _ = try home.app(identifier) }, { try home.remove(identifier) }] as [() throws -> Void] {
-      let error = #expect(throws: HostError.self) { try body() }
+      let error = #expect(throws: Failure.self) { try body() }
       expect(error?.code, is: .notInstalled)
       expect(error?.description.contains("\u{1B}"), is: false)
     }
@@ -115,7 +116,7 @@ import Testing
   }
 
   @Test func `a glance at the apps waits for no lock, and changes nothing`() throws {
-    #expect(throws: HostError.self) { try AppHome.glance(at: scratch.homePath) }
+    #expect(throws: Failure.self) { try AppHome.glance(at: scratch.homePath) }
     expect(!exists("\(scratch.path)/home"))
     scratch.makeDirectory("home")
     expect(try AppHome.glance(at: scratch.homePath).apps.isEmpty)
@@ -215,20 +216,20 @@ import Testing
     let listing = try home.list()
     expect(listing.apps.isEmpty)
     expect(listing.damaged.map(\.identifier), is: ["org.example.other"])
-    #expect(throws: HostError.self) { try home.app("org.example.other") }
+    #expect(throws: Failure.self) { try home.app("org.example.other") }
   }
 
   @Test(arguments: ["a b", "a%b", "a#b", "a?b", "é", "a\\b", "a[b", "a\"b", "a\u{7F}b"])
   func `a path that changes in a URL is refused`(name: String) throws {
-    let error = #expect(throws: HostError.self) { try AppHome(home: Array("\(scratch.path)/\(name)".utf8)) }
-    expect(error?.code, is: .location)
+    let error = #expect(throws: Failure.self) { try AppHome(home: Array("\(scratch.path)/\(name)".utf8)) }
+    expect(error?.code, is: .unfitApp)
     expect(error?.description.contains("because URLs must encode"), is: true)
     expect(error?.hint?.contains("PEER_HOME"), is: true)
     expect(!exists("\(scratch.path)/\(name)"))
     // The same through a link, whose own name is valid.
     scratch.makeDirectory(name)
     expect(symlink(name, "\(scratch.path)/link"), is: 0)
-    #expect(throws: HostError.self) { try AppHome(home: Array("\(scratch.path)/link".utf8)) }
+    #expect(throws: Failure.self) { try AppHome(home: Array("\(scratch.path)/link".utf8)) }
   }
 
   @Test func `every character that is allowed in the path is unchanged in a URL`() throws {

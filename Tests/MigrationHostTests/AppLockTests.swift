@@ -1,6 +1,7 @@
 import Expectations
 import Glibc
 import MigrationSystem
+import MigrationWire
 import TestSupport
 import Testing
 
@@ -21,8 +22,8 @@ import Testing
     if one == .running && other == .running {
       _ = try app.lock(other)
     } else {
-      let error = #expect(throws: HostError.self) { try app.lock(other) }
-      expect(error?.code, is: .inUse)
+      let error = #expect(throws: Failure.self) { try app.lock(other) }
+      expect(error?.code, is: .appInUse)
     }
     withExtendedLifetime(held) {}
   }
@@ -38,7 +39,7 @@ import Testing
     // The text of an earlier holder does not count.
     for other in AppLock.Use.allCases { _ = try app.lockOnceFree(other) }
     let held = try app.lockOnceFree(use)
-    let error = #expect(throws: HostError.self) { try app.lock(.migrating) }
+    let error = #expect(throws: Failure.self) { try app.lock(.migrating) }
     expect(error?.description, is: "\(clause) (process \(getpid()))")
     expect(error?.hint?.isEmpty, is: false)
     expect(try app.holder(), is: AppLock.Holder(use: use, process: getpid()))
@@ -47,7 +48,7 @@ import Testing
 
   @Test func `a lock ends with its last holder`() throws {
     var held: AppLock? = try app.lock(.migrating)
-    #expect(throws: HostError.self) { try app.lock(.running) }
+    #expect(throws: Failure.self) { try app.lock(.running) }
     withExtendedLifetime(held) {}
     held = nil
     _ = try app.lockOnceFree(.running)
@@ -70,7 +71,7 @@ import Testing
       try AppLock.remove(app.identifier, in: app.files)
       first.release()
       let held = try second.value()
-      #expect(throws: HostError.self) { try app.lock(.removing) }
+      #expect(throws: Failure.self) { try app.lock(.removing) }
       withExtendedLifetime(held) {}
     }
   }
@@ -80,8 +81,8 @@ import Testing
     let held = try app.lock(use)
     let home = try scratch.home()
     let next = try SampleBundle(version: "2.0").write(in: scratch)
-    expect(#expect(throws: HostError.self) { try home.install(next) }?.code, is: .inUse)
-    expect(#expect(throws: HostError.self) { try home.remove("org.example.notes") }?.code, is: .inUse)
+    expect(#expect(throws: Failure.self) { try home.install(next) }?.code, is: .appInUse)
+    expect(#expect(throws: Failure.self) { try home.remove("org.example.notes") }?.code, is: .appInUse)
     expect(try home.app("org.example.notes").bundle.version, is: "1.0")
     // Other apps are not affected.
     try scratch.install(SampleBundle("org.example.other"))
@@ -93,7 +94,7 @@ import Testing
     let taken = try home.app("org.example.notes", for: .running)
     expect(taken.app.bundle.version, is: "1.0")
     expect(try app.holder()?.use, is: .running)
-    #expect(throws: HostError.self) { try scratch.install(SampleBundle(version: "2.0")) }
+    #expect(throws: Failure.self) { try scratch.install(SampleBundle(version: "2.0")) }
     withExtendedLifetime(taken.lock) {}
   }
 }
@@ -134,7 +135,7 @@ import Testing
     try held?.keepOnExec()
     let child = try Child()
     held = nil
-    let error = #expect(throws: HostError.self) { try app.lock(.running) }
+    let error = #expect(throws: Failure.self) { try app.lock(.running) }
     expect(error?.description.hasPrefix("the data of org.example.notes is being migrated"), is: true)
     try child.end()
     _ = try app.lockOnceFree(.running)

@@ -69,8 +69,8 @@ import Testing
     expect(!exists(missing))
     try write("text", to: "\(device.scratch.path)/file")
     for home in ["file", "file/below"] {
-      let error = try #require(thrown { _ = try check(device, home: "\(device.scratch.path)/\(home)") } as? HostError)
-      expect(error.code, is: .location, "\(error)")
+      let error = try #require(thrown { _ = try check(device, home: "\(device.scratch.path)/\(home)") } as? Failure)
+      expect(error.code, is: .unfitApp, "\(error)")
     }
   }
 
@@ -84,18 +84,18 @@ import Testing
       let source = try AppSource(app: AppDevice.identifier, edition: other.app.bundle, home: home) { [news] in
         news.note($0)
       }
-      #expect(throws: HostError.self, "it is locked") { try device.app.lock(.running) }
+      #expect(throws: Failure.self, "it is locked") { try device.app.lock(.running) }
       try Migration(from: source).arrive(at: try new.importer())
     }
     _ = try device.app.lockOnceFree(.running)
     expect(content("\(new.app.containerPath)/Documents/arrived"), is: "yes")
     let none = try AppHome(home: Array("\(device.scratch.path)/empty".utf8))
-    let error = thrown { _ = try AppSource(app: "", edition: other.app.bundle, home: none) { _ in } } as? HostError
+    let error = thrown { _ = try AppSource(app: "", edition: other.app.bundle, home: none) { _ in } } as? Failure
     expect(error?.code, is: .notInstalled)
     let unfit =
       thrown {
         _ = try AppSource(app: AppDevice.identifier, edition: device.app.bundle, home: home) { _ in }
-      } as? HostError
+      } as? Failure
     expect(unfit?.hint?.contains("'peer app check"), is: true, "\(String(describing: unfit))")
   }
 
@@ -105,7 +105,7 @@ import Testing
     let before = tree("\(device.scratch.path)/home/containers")
     var check: ExtensionCheck? = try check(device)
     expect(check?.data, is: .installed)
-    #expect(throws: HostError.self, "it is locked") { try device.app.lock(.running) }
+    #expect(throws: Failure.self, "it is locked") { try device.app.lock(.running) }
     expect(try check?.abilities(until: StopSignal()), is: [.exports, .imports])
     let export = try #require(try check?.export(until: StopSignal()))
     expect(export.total, is: Tally(items: 5, bytes: 17))

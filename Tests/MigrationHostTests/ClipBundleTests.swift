@@ -1,5 +1,6 @@
 import Expectations
 import Foundation
+import MigrationWire
 import TestSupport
 import Testing
 
@@ -108,12 +109,12 @@ import Testing
   @Test(arguments: faults)
   func `a fault is reported with its file, its key, the reason and a hint`(fault: Fault) throws {
     let path = try fault.sample().write(in: scratch)
-    let error = try #require(throws: HostError.self) { try AppBundle(reading: path) }
-    expect(error.code, is: .bundle)
+    let error = try #require(throws: Failure.self) { try AppBundle(reading: path) }
+    expect(error.code, is: .unfitApp)
     expect(error.description, is: "the bundle is invalid: '\(fault.file)': \(fault.reason)")
     expect(error.hint?.contains(fault.hint), is: true, "\(error.hint ?? "none")")
     expect(error.fault.map { String(decoding: $0.file, as: UTF8.self) }, is: fault.file)
-    #expect(throws: HostError.self) { try scratch.home().install(path) }
+    #expect(throws: Failure.self) { try scratch.home().install(path) }
     expect(try scratch.home().list().apps.isEmpty)
   }
 
@@ -131,20 +132,20 @@ import Testing
         { _ = try AppSource(app: identifier, home: home) { _ in } },
         { _ = try AppImporter(app: identifier, home: home) { _ in } },
       ] as [() throws -> Void] {
-        let error = try #require(throws: HostError.self) { try body() }
-        expect(error.code, is: .bundle)
+        let error = try #require(throws: Failure.self) { try body() }
+        expect(error.code, is: .unfitApp)
         expect(error.fault.map { String(decoding: $0.file, as: UTF8.self) }, is: file)
         expect(error.description.contains("\(file)': ") && error.hint?.hasPrefix(hint) == true, "\(error)")
       }
       expect(try home.app(identifier).holder() == nil)
     }
     // If only the clip is installed, the app is missing.
-    let error = try #require(throws: HostError.self) { try AppImporter(app: "org.example.notes", home: home) { _ in } }
+    let error = try #require(throws: Failure.self) { try AppImporter(app: "org.example.notes", home: home) { _ in } }
     expect(error.code == .notInstalled && error.hint?.contains("org.example.notes.clip") == true)
     try scratch.install(.app())
-    let replaced = try #require(throws: HostError.self) {
+    let replaced = try #require(throws: Failure.self) {
       try AppSource(app: "org.example.notes.clip", home: home) { _ in }
     }
-    expect(replaced.code == .bundle && replaced.hint?.contains("'org.example.notes'") == true)
+    expect(replaced.code == .unfitApp && replaced.hint?.contains("'org.example.notes'") == true)
   }
 }

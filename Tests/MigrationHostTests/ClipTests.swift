@@ -2,6 +2,7 @@ import Expectations
 import Foundation
 import Glibc
 import MigrationSystem
+import MigrationWire
 import TestSupport
 import Testing
 
@@ -67,10 +68,10 @@ import Testing
     try scratch.install(.app())
     let after = try scratch.home().start(Self.clip)
     expect(after.app.identifier == Self.app && after.replacedClip == Self.clip)
-    let error = try #require(throws: HostError.self) { try scratch.home().app(Self.clip) }
+    let error = try #require(throws: Failure.self) { try scratch.home().app(Self.clip) }
     expect(error.code == .notInstalled && error.description.contains("its app \(Self.app) has replaced it"))
-    #expect(throws: HostError.self) { try scratch.home().remove(Self.clip) }
-    #expect(throws: HostError.self) { try scratch.home().start("org.example.none") }
+    #expect(throws: Failure.self) { try scratch.home().remove(Self.clip) }
+    #expect(throws: Failure.self) { try scratch.home().start("org.example.none") }
   }
 
   /// Returns when no process that another test is starting has a copy of the clip's lock.
@@ -81,9 +82,9 @@ import Testing
   @Test func `a running clip is not replaced`() throws {
     try Self.installClip(scratch)
     let started = try scratch.home().start(Self.clip)
-    let error = try #require(throws: HostError.self) { try scratch.install(.app()) }
+    let error = try #require(throws: Failure.self) { try scratch.install(.app()) }
     withExtendedLifetime(started) {}
-    expect(error.code == .inUse && error.hint == "Close it first.")
+    expect(error.code == .appInUse && error.hint == "Close it first.")
     expect(error.description.contains("the clip \(Self.clip) is running (process \(getpid()))"), "\(error)")
     expect(error.fault?.key, is: SampleBundle.clipKey)
     try Self.check(scratch, "")
@@ -114,8 +115,8 @@ import Testing
     case .installClip:
       do {
         try scratch.install(.clip(version: "1.1"))
-      } catch let error as HostError {
-        expect(error.code == .bundle && error.fault?.key == SampleBundle.parentKey, "\(error)")
+      } catch let error as Failure {
+        expect(error.code == .unfitApp && error.fault?.key == SampleBundle.parentKey, "\(error)")
         expect(try scratch.home().app(app).bundle.version, is: "1.0")
       }
     case .installApp:
@@ -125,7 +126,7 @@ import Testing
       // That removal may remove the clip with its group; this test requires only that an installed
       // app stays whole.
       guard isThere else { return }
-      let error = try #require(throws: HostError.self) { try scratch.home().remove(clip) }
+      let error = try #require(throws: Failure.self) { try scratch.home().remove(clip) }
       expect(error.code, is: .notInstalled)
     case .status: expect((try? scratch.home().app(app)) != nil || (try? scratch.home().app(clip)) != nil)
     }

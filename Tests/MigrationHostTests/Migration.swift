@@ -137,8 +137,8 @@ struct Migration {
 }
 
 /// The archive error that `body` throws; nil if it throws none.
-func archiveError(_ body: () throws -> Void) -> ArchiveError? {
+func archiveError(_ body: () throws -> Void) -> Failure? {
   let error = thrown(by: body)
-  if let error, !(error is ArchiveError) { Issue.record("\(error)") }
-  return error as? ArchiveError
+  if let error, !(error is Failure) { Issue.record("\(error)") }
+  return error as? Failure
 }

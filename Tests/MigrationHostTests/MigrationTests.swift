@@ -144,7 +144,7 @@ import Testing
     }
     let error = archiveError { try migration.arrive(at: importer) }
     try stopper.value()
-    expect(error?.code, is: .cancelled)
+    expect(error?.code, is: .importCancelled)
     expect(new.documents, is: ["own": "data"])
     expect(new.app.importRecord?.failure, is: .cancelled)
   }
@@ -162,7 +162,7 @@ import Testing
     let old = try AppDevice()
     do {
       let source = try old.source()
-      #expect(throws: HostError.self) { try old.app.lock(.running) }
+      #expect(throws: Failure.self) { try old.app.lock(.running) }
       withExtendedLifetime(source) {}
     }
     _ = try old.app.lockOnceFree(.running)

@@ -1,6 +1,7 @@
 import Expectations
 import Foundation
 import Glibc
+import MigrationWire
 import TestSupport
 import Testing
 
@@ -19,8 +20,8 @@ import Testing
     sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
     let before = tree("\(scratch.path)/home")
-    let error = try #require(throws: HostError.self, sourceLocation: sourceLocation) { try scratch.install(sample) }
-    expect(error.code, is: .bundle, sourceLocation: sourceLocation)
+    let error = try #require(throws: Failure.self, sourceLocation: sourceLocation) { try scratch.install(sample) }
+    expect(error.code, is: .unfitApp, sourceLocation: sourceLocation)
     expect(
       error.description, is: "the bundle is invalid: '\(file)': \(key): \(reason)", sourceLocation: sourceLocation)
     expect(error.fault?.key, is: key, sourceLocation: sourceLocation)
@@ -150,11 +151,11 @@ import Testing
 
   @Test func `an app that is installed while a bundle is copied counts as well`() throws {
     let (path, third) = (scratch.homePath, try SampleBundle("org.example.third").write(in: scratch))
-    let home = try AppHome(home: path) { change throws(HostError) in
+    let home = try AppHome(home: path) { change throws(Failure) in
       guard change.hasPrefix("make apps/.installing-"), change.hasSuffix("/bundle") else { return }
       _ = try AppHome(home: path).install(third)
     }
-    let error = try #require(throws: HostError.self) { try home.install(try SampleBundle.clip().write(in: scratch)) }
+    let error = try #require(throws: Failure.self) { try home.install(try SampleBundle.clip().write(in: scratch)) }
     expect(error.description.contains("is listed by org.example.third already"), "\(error)")
     expect(try home.list().apps.map(\.identifier), is: ["org.example.third"])
     expect(tree("\(scratch.path)/home/apps").keys.filter { !$0.contains("/") }, is: ["org.example.third"])
@@ -204,7 +205,7 @@ import Testing
     unlink("\(scratch.path)/home/apps/org.example.third/bundle/Info.plist")
     try scratch.home().remove(Self.clip)
     expect(exists("\(scratch.path)/home/groups/group.notes"))
-    let error = try #require(throws: HostError.self) { try scratch.install(SampleBundle("org.example.other")) }
+    let error = try #require(throws: Failure.self) { try scratch.install(SampleBundle("org.example.other")) }
     expect(error.hint?.contains("'peer app remove org.example.third'"), is: true)
     try scratch.home().remove("org.example.third")
     try scratch.install(SampleBundle("org.example.other"))

@@ -26,8 +26,8 @@ import Testing
     ])
   func `an app whose extension cannot import is refused for an import`(program: String, reason: String) throws {
     let device = try AppDevice(program: program)
-    let error = try #require(thrown { _ = try device.importer() } as? HostError)
-    expect(error.code, is: .unfit)
+    let error = try #require(thrown { _ = try device.importer() } as? Failure)
+    expect(error.code, is: .unfitApp)
     expect(error.description.hasPrefix(Self.file) && error.description.contains(reason), "\(error)")
     expect(error.hint?.contains("can import"), is: true)
     expect(device.isFree)
@@ -42,8 +42,8 @@ import Testing
     ])
   func `an app whose extension cannot export is refused for an export`(program: String, reason: String) throws {
     let device = try AppDevice(program: program)
-    let error = try #require(thrown { _ = try device.source() } as? HostError)
-    expect(error.code, is: .unfit)
+    let error = try #require(thrown { _ = try device.source() } as? Failure)
+    expect(error.code, is: .unfitApp)
     expect(error.description.hasPrefix(Self.file) && error.description.contains(reason), "\(error)")
     expect(device.isFree)
   }
@@ -60,8 +60,8 @@ import Testing
     let device = try AppDevice()
     let program = device.program
     try write("#!/no/such/loader\n", to: program, mode: 0o755)
-    let error = try #require(thrown { _ = try device.importer() } as? HostError)
-    expect(error.code == .unfit && error.description.contains("the loader that it names is not"), "\(error)")
+    let error = try #require(thrown { _ = try device.importer() } as? Failure)
+    expect(error.code == .unfitApp && error.description.contains("the loader that it names is not"), "\(error)")
   }
 
   @Test func `a program that the kernel cannot run is reported as such`() throws {
@@ -69,7 +69,7 @@ import Testing
     let program = device.program
     try write("no program at all", to: program, mode: 0o755)
     for error in [thrown { _ = try device.importer() }, thrown { _ = try device.source() }] {
-      expect((error as? HostError)?.code, is: .unfit, "\(error as Any)")
+      expect((error as? Failure)?.code, is: .unfitApp, "\(error as Any)")
     }
   }
 
@@ -79,8 +79,8 @@ import Testing
     try? FileManager.default.removeItem(atPath: place)
     try write("a file", to: place)
     for thrown in [thrown { _ = try device.importer() }, thrown { _ = try device.source() }] {
-      let error = try #require(thrown as? HostError)
-      expect(error.code == .storage && error.description.contains("scratch"), "\(error)")
+      let error = try #require(thrown as? Failure)
+      expect(error.code == .failed && error.description.contains("scratch"), "\(error)")
       expect(!error.description.contains("not fit"), "\(error)")
     }
     expect(device.isFree)
@@ -88,26 +88,26 @@ import Testing
 
   @Test(
     arguments: [
-      (SystemError(errno: ENOENT, operation: "start it"), .unfit),
-      (SystemError(errno: EACCES, operation: "start it"), .unfit),
-      (SystemError(errno: ENOEXEC, operation: "start it"), .unfit),
-      (SystemError(errno: EAGAIN, operation: "start it"), .storage),
-      (SystemError(errno: EAGAIN, operation: "make it"), .storage),
-      (SystemError(errno: ENOENT, operation: "enter its directory"), .storage),
+      (SystemError(errno: ENOENT, operation: "start it"), .unfitApp),
+      (SystemError(errno: EACCES, operation: "start it"), .unfitApp),
+      (SystemError(errno: ENOEXEC, operation: "start it"), .unfitApp),
+      (SystemError(errno: EAGAIN, operation: "start it"), .failed),
+      (SystemError(errno: EAGAIN, operation: "make it"), .failed),
+      (SystemError(errno: ENOENT, operation: "enter its directory"), .failed),
       (SystemError(errno: ENOSPC, operation: "make a directory"), .noSpace),
-    ] as [(SystemError, HostError.Code)])
+    ] as [(SystemError, Failure.Code)])
   func `a refusal of the kernel is the program's fault, or this device's`(
-    cause: SystemError, code: HostError.Code
+    cause: SystemError, code: Failure.Code
   ) throws {
     let device = try AppDevice()
     let site = try device.scratch.home().site(of: AppDevice.identifier) { _ in }
     let error = ExtensionLaunch(site: site, observe: { _ in }).failure(cause)
-    let told = HostError.unfit(site, error, wanted: "import")
+    let told = Failure.unfit(site, error, wanted: "import")
     expect(told.code == code && told.description.hasSuffix(cause.words), "\(told)")
-    expect(told.description.hasPrefix(Self.file), is: (code == .unfit))
-    let full = ArchiveError(ofDevice: HostError(.storage, "it cannot be made", hint: "Make room.", cause: cause))
-    let kept = HostError.unfit(site, full, wanted: "import")
-    expect(kept.code == (code == .noSpace ? .noSpace : .storage) && kept.hint == "Make room.")
+    expect(told.description.hasPrefix(Self.file), is: (code == .unfitApp))
+    let full = Failure(.storage, "it cannot be made", hint: "Make room.", cause: cause)
+    let kept = Failure.unfit(site, full, wanted: "import")
+    expect(kept.code == (code == .noSpace ? .noSpace : .failed) && kept.hint == "Make room.")
     expect(kept.description, is: "it cannot be made: \(cause.words)")
   }
 
@@ -156,7 +156,7 @@ import Testing
           _ = try AppImporter(app: AppDevice.identifier, home: try device.scratch.home(), until: stop) { news.note($0) }
         }
       }
-      expect((error as? HostError)?.code, is: .stopped, "\(error as Any)")
+      expect((error as? Failure)?.code, is: .stopped, "\(error as Any)")
     }
     try stopper.value()
     expect(device.isFree)
@@ -293,7 +293,7 @@ import Testing
     var site = try device.scratch.home().site(of: AppDevice.identifier) { _ in }
     (site.draft, site.isConfined) = (site.bundle.path, false)
     let launch = ExtensionLaunch(site: site) { _ in }
-    let hint = { (error: ArchiveError?) in error.flatMap { HostError.unfit(site, $0, wanted: "export").hint } ?? "" }
+    let hint = { (error: Failure?) in error.flatMap { Failure.unfit(site, $0, wanted: "export").hint } ?? "" }
     let probed = { archiveError { _ = try launch.probe(.probing, until: StopSignal()) } }
     expect(hint(probed()).contains("@main"))
     try write("#!/bin/sh\nexit 127\n", to: device.program, mode: 0o755)

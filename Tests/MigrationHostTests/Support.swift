@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import MigrationSystem
+import MigrationWire
 import TestSupport
 import Testing
 
@@ -16,8 +17,8 @@ extension Scratch {
   /// A home in which the change with this number, counted from zero, fails, and all later ones.
   func home(failingAt number: Int, renaming: RenameMethod = .preferred) throws -> AppHome {
     let count = Counter()
-    return try AppHome(home: homePath, renaming: renaming) { (change) throws(HostError) in
-      if count.next() >= number { throw HostError(.crash, change) }
+    return try AppHome(home: homePath, renaming: renaming) { (change) throws(Failure) in
+      if count.next() >= number { throw Failure(.crash, change) }
     }
   }
 
@@ -28,9 +29,9 @@ extension Scratch {
   }
 }
 
-extension HostError.Code {
+extension Failure.Code {
   /// The end of a process, as far as a test can simulate it.
-  static let crash = HostError.Code(rawValue: "crash")
+  static let crash = Failure.Code.superseded
 }
 
 private final class Counter: Sendable {

@@ -25,7 +25,7 @@ import Testing
     expect((there.kind, here.kind) == (.failed, .failed))
     expect(here.message.hasPrefix("the other device stopped: its disk or its system has failed ('tree"))
     expect(here.message.contains("'tree"), "\(here.message)")
-    expect(here.subject.name == there.subject.name && here.subject.name?.starts(with: Array("tree".utf8)) == true)
+    expect(here.name == there.name && here.name?.starts(with: Array("tree".utf8)) == true)
     expect(there.hint?.contains("Repair the disk") == true && here.hint?.contains("Repair the fault there") == true)
   }
 }

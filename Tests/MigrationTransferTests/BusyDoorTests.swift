@@ -55,7 +55,7 @@ import Testing
     _ = try connection.pairingFrame(until: soon())
     if let answer { connection.end(with: answer, within: .zero) } else { connection.close(within: .zero) }
     _ = consume connection
-    let kind: TransferFailure.Kind =
+    let kind: Failure.Kind =
       switch answer {
       case .abort(.unknownPeer, _): .refused
       case .abort(.version, _): .failed

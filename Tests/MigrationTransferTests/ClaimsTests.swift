@@ -47,9 +47,9 @@ import Testing
   }
 
   @Test func `one that is judged to have no room claims none`() {
-    #expect(throws: ArchiveError.self) {
-      try claims.claim(offer(), of: one, hasBegun: false, .refuse) { (_) throws(ArchiveError) in
-        throw ArchiveError(.noSpace, "no room")
+    #expect(throws: Failure.self) {
+      try claims.claim(offer(), of: one, hasBegun: false, .refuse) { (_) throws(Failure) in
+        throw Failure(.noSpace, "no room")
       }
     }
     expect(claims.room(besides: two), is: Tally())
@@ -58,8 +58,8 @@ import Testing
   @Test func `one that has no room only beside others waits, and one that has none at all fails`() {
     func claim(_ transfer: ReceivingTransfer, room: UInt64) -> (any Error)? {
       do {
-        try claims.claim(offer("Music"), of: transfer, hasBegun: false, .refuse) { (others) throws(ArchiveError) in
-          if others.bytes + 100 > room { throw ArchiveError(.noSpace, "no room") }
+        try claims.claim(offer("Music"), of: transfer, hasBegun: false, .refuse) { (others) throws(Failure) in
+          if others.bytes + 100 > room { throw Failure(.noSpace, "no room") }
         }
         return nil
       } catch {
@@ -67,15 +67,15 @@ import Testing
       }
     }
     #expect(throws: Never.self) { try self.claim(offer(), one) }
-    expect((claim(two, room: 199) as? Fault)?.code, is: .claimed)
-    expect((claim(two, room: 99) as? ArchiveError)?.code, is: .noSpace)
+    expect((claim(two, room: 199) as? Failure)?.code, is: .claimed)
+    expect((claim(two, room: 99) as? Failure)?.code, is: .noSpace)
     expect(claim(two, room: 200) == nil)
   }
 
   @Test func `a name that arrives is claimed, where names are refused and nothing is staged yet`() throws {
     _ = try claim(offer(), one)
-    let fault = #expect(throws: Fault.self) { try claim(offer(), two) }
-    expect(fault?.code == .claimed && fault?.subject.name == Array("Documents".utf8))
+    let fault = #expect(throws: Failure.self) { try claim(offer(), two) }
+    expect(fault?.code == .claimed && fault?.name == Array("Documents".utf8))
     expect(try claim(offer(), two, .merge), is: Tally(items: 3, bytes: 100))
     expect(try claim(offer(), two, hasBegun: true), is: Tally(items: 3, bytes: 100))
     claims.keep([2])

@@ -15,7 +15,7 @@ import Testing
   private static let hasty = LoopClock(speed: 2_000)
 
   /// The failure when so many codes have been shown and the receiver is stopped.
-  private func failure(after codes: Int) throws -> TransferFailure? {
+  private func failure(after codes: Int) throws -> Failure? {
     let receiver = try RunningReceiver(try Scratch(), pace: Self.hasty)
     _ = try receiver.events.code(codes)
     expect(receiver.events.wrongCodes, is: 0)

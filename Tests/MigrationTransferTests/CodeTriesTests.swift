@@ -24,10 +24,10 @@ import Testing
     try before.spend()
     try before.giveBack()
     try spend(3)
-    #expect(throws: Fault.self) { try CodeTries(of: code, in: store) }
+    #expect(throws: Failure.self) { try CodeTries(of: code, in: store) }
     // A run that began before has none left either.
-    let fault = #expect(throws: Fault.self) { try before.spend() }
-    expect(fault?.failure.kind, is: .pairing)
+    let fault = #expect(throws: Failure.self) { try before.spend() }
+    expect(fault?.kind, is: .pairing)
     try before.giveBack()
     try spend(1)
     try CodeTries(of: PairingCode(number: 4_829_137), in: store).spend()
@@ -57,7 +57,7 @@ import Testing
     let second = try #require(FileManager.default.contents(atPath: record))
     expect(first.count == second.count && first != second)
     try spend(2)
-    #expect(throws: Fault.self) { try CodeTries(of: code, in: store) }
+    #expect(throws: Failure.self) { try CodeTries(of: code, in: store) }
   }
 
   @Test func `a code whose tries cannot be counted is not tried`() throws {
@@ -65,10 +65,10 @@ import Testing
     let running = try CodeTries(of: code, in: store)
     let record = home.path("home/codes/state")
     try Data("peer tries 1\n, and nothing".utf8).write(to: URL(fileURLWithPath: record))
-    #expect(throws: Fault.self) { try running.spend() }
-    #expect(throws: Fault.self) { try CodeTries(of: code, in: store) }
+    #expect(throws: Failure.self) { try running.spend() }
+    #expect(throws: Failure.self) { try CodeTries(of: code, in: store) }
     // No directory can be made below a file.
     home.write("file", "")
-    #expect(throws: Fault.self) { try CodeTries(of: code, in: TransferStore(home: home.at("file"))) }
+    #expect(throws: Failure.self) { try CodeTries(of: code, in: TransferStore(home: home.at("file"))) }
   }
 }

@@ -87,7 +87,7 @@ extension TransferResult {
     ) { _ in }
     try sender.prepare()
     let code = try receiver.events.code()
-    let sent = try sender.run { (_) throws(TransferFailure) in
+    let sent = try sender.run { (_) throws(Failure) in
       think("code")
       return TypedCode(code: code)
     }

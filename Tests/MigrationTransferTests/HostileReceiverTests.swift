@@ -21,7 +21,7 @@ import Testing
   }
 
   /// Pairs with a real sender, and lets `act` play the receiver; how the sender ended.
-  private func play(_ act: (StrangeReceiver, inout StrangeSender) throws -> Void) throws -> TransferFailure? {
+  private func play(_ act: (StrangeReceiver, inout StrangeSender) throws -> Void) throws -> Failure? {
     let receiver = try StrangeReceiver()
     let sender = try RunningSender([source.at("file")], to: receiver.port, code: receiver.code)
     var control = try receiver.pair()
@@ -33,7 +33,7 @@ import Testing
   }
 
   /// As `play`, from the moment at which the plan has come.
-  private func weigh(_ act: (StrangeReceiver, inout StrangeSender) throws -> Void) throws -> TransferFailure? {
+  private func weigh(_ act: (StrangeReceiver, inout StrangeSender) throws -> Void) throws -> Failure? {
     try play { receiver, control in
       control.control.say(StrangeReceiver.greeting)
       _ = try control.next { if case .plan = $0 { true } else { nil } }
@@ -44,7 +44,7 @@ import Testing
   /// As `play`, from the moment at which the offer has come.
   private func answer(
     window: UInt64 = Limits.window, _ act: (StrangeReceiver, inout StrangeSender) throws -> Void
-  ) throws -> TransferFailure? {
+  ) throws -> Failure? {
     try play { receiver, control in
       try takePlan(&control, window: window)
       try act(receiver, &control)
@@ -62,7 +62,7 @@ import Testing
   /// As `answer`, with a data stream that has joined.
   private func take(
     window: UInt64 = Limits.window, _ act: (inout StrangeSender, inout StrangeStream) throws -> Void
-  ) throws -> TransferFailure? {
+  ) throws -> Failure? {
     try answer(window: window) { receiver, control in
       try accept(&control)
       var stream = try receiver.join()
@@ -197,11 +197,11 @@ import Testing
   }
 
   @Test(arguments: [
-    (Close.Code.interrupted, TransferFailure.Kind.connectionLost), (.exists, .refused), (.noSpace, .noSpace),
+    (Close.Code.interrupted, Failure.Kind.connectionLost), (.exists, .refused), (.noSpace, .noSpace),
     (.importFailed, .importFailed), (.violation, .failed), (.storage, .failed),
   ])
   func `a CLOSE is heard although the connection ends right behind it`(
-    code: Close.Code, kind: TransferFailure.Kind
+    code: Close.Code, kind: Failure.Kind
   ) throws {
     let receiver = try StrangeReceiver()
     let sender = try RunningSender([source.at("file")], to: receiver.port, code: receiver.code)

@@ -22,7 +22,7 @@ import Testing
   /// receiver ended.
   private func misbehave(
     _ destination: Scratch, _ act: (inout StrangeSender, inout StrangeClient, TransferKeys) throws -> Void
-  ) throws -> (TransferFailure?, Close.Code?) {
+  ) throws -> (Failure?, Close.Code?) {
     let receiver = try RunningReceiver(destination)
     let port = try receiver.port()
     var sender = try StrangeClient(port: port).pair(try receiver.events.code())

@@ -57,7 +57,7 @@ import Testing
     while BootInstant.now() < deadline {
       do {
         return try #require(try store.open(transfer, role: .receiver))
-      } catch let error as Fault where error.code == .inUse {
+      } catch let error as Failure where error.code == .inUse {
         continue
       }
     }

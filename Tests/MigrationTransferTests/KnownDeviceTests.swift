@@ -262,7 +262,7 @@ import Testing
     try first.events.first { if case .offer = $0 { () } else { nil } }
     // Another 'peer send' does not use the key meanwhile.
     let receiver = try #require(try sending.devices().first?.peer)
-    #expect(throws: Fault.self) { try sending.hold(receiver) }
+    #expect(throws: Failure.self) { try sending.hold(receiver) }
     _ = first.stop()
     _ = paired.stop()
     expect(try sending.devices().count == 1 && receiving.devices().count == 1)
@@ -284,7 +284,7 @@ import Testing
   @Test func `a key of a receiver that cannot be used is named with its file`() throws {
     _ = try receiver().stop()
     home.write("receiver/devices/key", [1, 2, 3], mode: 0o600)
-    let failure = #expect(throws: TransferFailure.self) { try receiver() }
+    let failure = #expect(throws: Failure.self) { try receiver() }
     expect(failure?.message.contains("receiver/devices/key', cannot be used"), is: true, "\(failure as Any)")
     expect(failure?.hint?.hasPrefix("Remove that file"), is: true)
   }

@@ -44,9 +44,9 @@ import Testing
   /// A run of both that ends when everything has arrived; the sender hears nothing of the import.
   private func run(isImported: Bool) throws {
     let sender = Condition<RunningSender?>(nil)
-    let importer = try NarrowImporter(destination, taken: taken) { () throws(ArchiveError) in
+    let importer = try NarrowImporter(destination, taken: taken) { () throws(Failure) in
       _ = sender.wait { $0 }?.stop()
-      if !isImported { throw ArchiveError(.storage, "the disk fails") }
+      if !isImported { throw Failure(.storage, "the disk fails") }
     }
     let receiver = try RunningReceiver(destination, giveUpAfter: 30, store: receiving, importer: importer)
     let made = try self.sender(to: try receiver.port(), code: try receiver.events.code())
@@ -67,7 +67,7 @@ import Testing
     while true {
       do {
         return try RunningReceiver(destination, giveUpAfter: 30, store: receiving)
-      } catch let error as TransferFailure where error.kind == .refused && BootInstant.now() < deadline {
+      } catch let error as Failure where error.kind == .refused && BootInstant.now() < deadline {
         sched_yield()
       }
     }

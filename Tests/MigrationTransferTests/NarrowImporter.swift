@@ -9,19 +9,19 @@ import TestSupport
 final class NarrowImporter: Importer {
   private let taken: ArchivePath
   private let importer: FolderImporter
-  private let before: @Sendable () throws(ArchiveError) -> Void
+  private let before: @Sendable () throws(Failure) -> Void
 
   /// `before` is called when the import is about to put things in their places, and knows that it
   /// cannot hold `taken`.
   init(
-    _ folder: Scratch, taken: ArchivePath, before: @escaping @Sendable () throws(ArchiveError) -> Void
-  ) throws(ArchiveError) {
+    _ folder: Scratch, taken: ArchivePath, before: @escaping @Sendable () throws(Failure) -> Void
+  ) throws(Failure) {
     self.taken = taken
     self.before = before
     importer = FolderImporter(try StagingArea(at: Array(folder.path.utf8)) { NarrowDisk(disk: $0) })
   }
 
-  func importItems(of staging: Staging, progress: (ImportProgress) -> Void) throws(ArchiveError) -> [Done.Loss] {
+  func importItems(of staging: Staging, progress: (ImportProgress) -> Void) throws(Failure) -> [Done.Loss] {
     try staging.refuseStaged([taken: (.nameTaken, nil)])
     try before()
     return try importer.importItems(of: staging, progress: progress)
@@ -30,10 +30,10 @@ final class NarrowImporter: Importer {
   var area: StagingArea { importer.area }
   var request: AppRequest? { importer.request }
   var existing: Existing? { importer.existing }
-  func judge(_ offer: Offer, held: Tally, on terms: TransferTerms) throws(ArchiveError) -> OfferCheck {
+  func judge(_ offer: Offer, held: Tally, on terms: TransferTerms) throws(Failure) -> OfferCheck {
     try importer.judge(offer, held: held, on: terms)
   }
-  func present(_ offer: Offer, for staging: Staging, after judgement: OfferCheck) throws(ArchiveError) -> PresentItems {
+  func present(_ offer: Offer, for staging: Staging, after judgement: OfferCheck) throws(Failure) -> PresentItems {
     try importer.present(offer, for: staging, after: judgement)
   }
   func interrupt() { importer.interrupt() }

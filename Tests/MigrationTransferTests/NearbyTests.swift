@@ -45,10 +45,10 @@ private final class SimulatedSearch: NearbySearch {
     try sender.prepare()
     let asked = Mutex<[String]>([])
     let end = try RunningThread("sender") {
-      try sender.run(choosing: { (found) throws(TransferFailure) in
+      try sender.run(choosing: { (found) throws(Failure) in
         asked.withLock { $0 += found.map(\.shown) }
         return 1
-      }) { (device) throws(TransferFailure) in
+      }) { (device) throws(Failure) in
         asked.withLock { $0.append("code of \(device.shown)") }
         return TypedCode(code: code)
       }
@@ -70,9 +70,9 @@ private final class SimulatedSearch: NearbySearch {
     }
     try sender.prepare()
     let end = try RunningThread("sender") {
-      try sender.run { (_) throws(TransferFailure) in throw TransferFailure(.usage, "a code was asked for") }
+      try sender.run { (_) throws(Failure) in throw Failure(.usage, "a code was asked for") }
     }
-    let failure = #expect(throws: TransferFailure.self) { try end.value() }
+    let failure = #expect(throws: Failure.self) { try end.value() }
     expect(failure?.message, is: "no device is waiting on this network")
     expect(failure?.kind, is: .connectionLost)
     expect(events.all.contains { if case .looking = $0 { true } else { false } })

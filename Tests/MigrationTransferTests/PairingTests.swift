@@ -22,7 +22,7 @@ import Testing
     source.write("file", patternData(100))
     let receiver = try RunningReceiver(destination)
     let code = try receiver.events.code()
-    let failure = #expect(throws: TransferFailure.self) {
+    let failure = #expect(throws: Failure.self) {
       try send([source.at("file")], to: try receiver.port(), code: another(code))
     }
     expect(failure?.kind, is: .pairing)
@@ -53,7 +53,7 @@ import Testing
       do {
         _ = try send(paths, to: port, code: code)
         return
-      } catch let error as TransferFailure where error.kind == .busy && BootInstant.now() < deadline {
+      } catch let error as Failure where error.kind == .busy && BootInstant.now() < deadline {
         sched_yield()
       }
     }

@@ -55,7 +55,7 @@ import Testing
     expect(receiver.withdrawals == 1 && consentQuestions(receiver) == 0)
     receiver.feed(.answered(nil))
     expect(consentQuestions(receiver) == 1 && receiver.questions(.restart) == 1)
-    receiver.feed(.broke(connection, Fault(.connection, "it was cut")))
+    receiver.feed(.broke(connection, Failure(.connection, "it was cut")))
     expect(receiver.withdrawals == 2 && receiver.questions(.restart) == 1)
     receiver.feed(.closed(connection))
     receiver.feed(.answered(nil))
@@ -67,7 +67,7 @@ import Testing
     let codes = receiver.codes
     let connection = offer(&receiver)
     receiver.feed(.answered(true))
-    receiver.feed(.broke(connection, Fault(.connection, "it was cut")))
+    receiver.feed(.broke(connection, Failure(.connection, "it was cut")))
     receiver.feed(.closed(connection))
     receiver.feed(.answered(true))
     receiver.makeCodes()

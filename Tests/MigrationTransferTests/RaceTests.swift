@@ -28,7 +28,7 @@ import Testing
 
   @Test func `a port at which nothing listens is refused, and its address is named`() throws {
     let closed = try HeldPort()
-    let failure = #expect(throws: Race.Failure.self) { try run([.loopback(port: closed.number)]) }
+    let failure = #expect(throws: Race.End.self) { try run([.loopback(port: closed.number)]) }
     guard case .lost(let address, .refused, let error) = failure else {
       Issue.record("it ended by \(String(describing: failure))")
       return
@@ -51,7 +51,7 @@ import Testing
     var course = try Race.Course(
       Race(addresses: [.loopback(port: closed.number)], isRound: true, patience: 0.2, wakeup: Wakeup()) { false },
       with: door)
-    #expect(throws: Race.Failure.self) {
+    #expect(throws: Race.End.self) {
       while BootInstant.now() < deadline {
         let stranger = try StreamSocket.toThisMachine(address.port, from: "127.0.0.2")
         _ = try course.next()
@@ -112,7 +112,7 @@ import Testing
         .run()
       expect(try course.next().remoteAddress == other && reached.remoteAddress == own)
       return true
-    } catch Race.Failure.lost(_, _, let error) where error.errno == EADDRINUSE { return false }
+    } catch Race.End.lost(_, _, let error) where error.errno == EADDRINUSE { return false }
   }
 
   @Test func `an address that is silent holds up no other`() throws {
@@ -123,7 +123,7 @@ import Testing
 
   @Test func `an address that does not answer in its time is silent`() throws {
     let silent = try SilentPort()
-    let failure = #expect(throws: Race.Failure.self) {
+    let failure = #expect(throws: Race.End.self) {
       try Race(addresses: [silent.address], patience: 0.1, wakeup: try Wakeup()) { false }.run().remoteAddress
     }
     guard case .lost(silent.address, .silent, let error) = failure else {
@@ -136,7 +136,7 @@ import Testing
   @Test func `a race is left when this end is stopped, and only then`() throws {
     let (silent, wakeup) = (try SilentPort(), try Wakeup())
     wakeup.signal()
-    let failure = #expect(throws: Race.Failure.self) { try run([silent.address], wakeup, isStopped: true) }
+    let failure = #expect(throws: Race.End.self) { try run([silent.address], wakeup, isStopped: true) }
     guard case .stopped = failure else {
       Issue.record("it ended by \(String(describing: failure))")
       return
@@ -174,9 +174,9 @@ import Testing
     for number: CInt in [23, 24] {
       let error = SystemError(errno: number, operation: "open", subject: "it")
       let faults = [
-        Fault(error), Fault(store: "the records cannot be used", error),
-        Fault(ArchiveError(.destination, "the destination cannot be opened", cause: error)),
-        Fault(ArchiveError(.exportFailed, "a file cannot be read", cause: error)),
+        Failure(error), Failure(store: "the records cannot be used", error),
+        Failure(.unfit, "the destination cannot be opened", cause: error),
+        Failure(.exportFailed, "a file cannot be read", cause: error),
       ]
       for fault in faults {
         expect(fault.kind == .failed && fault.hint?.contains("ulimit -n") == true)

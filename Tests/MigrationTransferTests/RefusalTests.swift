@@ -15,7 +15,7 @@ import Testing
 
   private func refusal(
     of offer: Offer, continuing transfer: TransferID? = nil, _ destination: Scratch
-  ) throws -> (Close?, TransferFailure?) {
+  ) throws -> (Close?, Failure?) {
     let receiver = try RunningReceiver(destination)
     var sender = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
     sender.propose(offer, continuing: transfer)

@@ -40,12 +40,12 @@ private final class ObservedSource: ItemSource {
 
   init(_ source: FolderSource) { self.source = source }
 
-  func origin() throws(ArchiveError) -> [[UInt8]] { try source.origin() }
+  func origin() throws(Failure) -> [[UInt8]] { try source.origin() }
   func identities(by naming: SourceNaming) -> [SourceIdentity] { source.identities(by: naming) }
-  func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary { try source.prepare(until: stop) }
+  func prepare(until stop: StopSignal) throws(Failure) -> SourceSummary { try source.prepare(until: stop) }
   func export(
     _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
-  ) throws(ArchiveError) -> ExportResult {
+  ) throws(Failure) -> ExportResult {
     signals.add(settings.stopSignal)
     return try source.export(settings, for: request) { export in
       exports.add(export)
@@ -64,7 +64,7 @@ private final class ObservedSource: ItemSource {
     let sender = Sender(Sender.Options(to: try receiver.port()), sources: [observed]) { _ in }
     try sender.prepare()
     let code = try receiver.events.code()
-    _ = try RunningThread("sender") { try sender.run { (_) throws(TransferFailure) in TypedCode(code: code) } }.value()
+    _ = try RunningThread("sender") { try sender.run { (_) throws(Failure) in TypedCode(code: code) } }.value()
     _ = try receiver.result()
     expect(observed.exports.count, is: 1)
     expect(observed.exports.areReleased())

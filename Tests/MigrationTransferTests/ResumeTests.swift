@@ -40,7 +40,7 @@ private final class Pair {
           destination, port: port.number, giveUpAfter: giveUpAfter, store: receivingStore)
         _ = try receiver.port()
         return receiver
-      } catch let error as TransferFailure where error.kind == .refused && BootInstant.now() < deadline {
+      } catch let error as Failure where error.kind == .refused && BootInstant.now() < deadline {
         sched_yield()
       }
     }
@@ -179,7 +179,7 @@ private final class Barrier: Sendable {
     let pair = try Pair()
     let first = try pair.receiver()
     _ = try first.events.code()
-    let failure = #expect(throws: TransferFailure.self) {
+    let failure = #expect(throws: Failure.self) {
       try RunningReceiver(pair.destination, store: pair.receivingStore)
     }
     expect(failure?.kind, is: .refused)

@@ -34,11 +34,11 @@ final class RunningEnd: Sendable {
   func result() throws -> TransferResult { try thread.value() }
 
   /// Waits for the end; nil when all went well.
-  func failure() -> TransferFailure? {
+  func failure() -> Failure? {
     do {
       _ = try result()
       return nil
-    } catch let failure as TransferFailure {
+    } catch let failure as Failure {
       return failure
     } catch {
       Issue.record(error)
@@ -47,7 +47,7 @@ final class RunningEnd: Sendable {
   }
 
   /// Ends it, if it has not ended, and says how.
-  func stop() -> TransferFailure? {
+  func stop() -> Failure? {
     interrupt()
     return failure()
   }
@@ -105,11 +105,11 @@ final class RunningReceiver: Sendable {
   func result() throws -> TransferResult { try end.result() }
 
   /// Waits for the end; nil when all went well.
-  func failure() -> TransferFailure? { end.failure() }
+  func failure() -> Failure? { end.failure() }
 
   /// Ends it, if it has not ended, and says how.
   @discardableResult
-  func stop() -> TransferFailure? { end.stop() }
+  func stop() -> Failure? { end.stop() }
 }
 
 /// A real sender on a thread of its own.
@@ -140,8 +140,8 @@ final class RunningSender: Sendable {
     end = try RunningEnd(
       "sender",
       run: {
-        try sender.run { (_) throws(TransferFailure) in
-          guard let code else { throw TransferFailure(.usage, "a code was asked for") }
+        try sender.run { (_) throws(Failure) in
+          guard let code else { throw Failure(.usage, "a code was asked for") }
           return TypedCode(code: code)
         }
       },
@@ -168,10 +168,10 @@ final class RunningSender: Sendable {
   func result() throws -> TransferResult { try end.result() }
 
   /// Waits for the end; nil when all went well.
-  func failure() -> TransferFailure? { end.failure() }
+  func failure() -> Failure? { end.failure() }
 
   /// Ends it, and says how it ended.
-  func stop() -> TransferFailure? { end.stop() }
+  func stop() -> Failure? { end.stop() }
 }
 
 extension Sender.Options {

@@ -108,7 +108,7 @@ private final class ByteSource: FrameSource {
     wakeup.clear()
     let draining = try RunningThread("export") { try queue.drain() }
     queue.stop()
-    expect(#expect(throws: ArchiveError.self) { try draining.value() }?.code, is: .stopped)
+    expect(#expect(throws: Failure.self) { try draining.value() }?.code, is: .stopped)
     expect(try isSignalled(wakeup))
     expect(source.isStopped && queue.isStopped)
   }

@@ -11,15 +11,15 @@ import Testing
 
 /// A source whose walk does what a test wants.
 private final class StrangeSource: ItemSource {
-  private let walk: @Sendable (StopSignal) throws(ArchiveError) -> SourceSummary
+  private let walk: @Sendable (StopSignal) throws(Failure) -> SourceSummary
 
-  init(walk: @escaping @Sendable (StopSignal) throws(ArchiveError) -> SourceSummary) { self.walk = walk }
+  init(walk: @escaping @Sendable (StopSignal) throws(Failure) -> SourceSummary) { self.walk = walk }
 
-  func origin() throws(ArchiveError) -> [[UInt8]] { [] }
-  func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary { try walk(stop) }
+  func origin() throws(Failure) -> [[UInt8]] { [] }
+  func prepare(until stop: StopSignal) throws(Failure) -> SourceSummary { try walk(stop) }
   func export(
     _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
-  ) throws(ArchiveError) -> ExportResult { throw ArchiveError(.stopped, "stopped") }
+  ) throws(Failure) -> ExportResult { throw Failure(.stopped, "stopped") }
 }
 
 /// A door that a test opens, at the latest when the test ends.
@@ -45,14 +45,14 @@ private final class Gate: Sendable {
 
   @Test func `a source that cannot be walked ends the question for the code, and the run by its own failure`() throws {
     let isAsked = Gate()
-    let source = StrangeSource { (_) throws(ArchiveError) in
+    let source = StrangeSource { (_) throws(Failure) in
       isAsked.pass()
-      throw ArchiveError(.source, "it is gone")
+      throw Failure(.source, "it is gone")
     }
     let door = try ListeningSocket(on: .loopback(port: 0))
     let sender = try sender(of: source, at: door.port)
     let end = try RunningThread("sender") {
-      try sender.run { (_) throws(TransferFailure) in
+      try sender.run { (_) throws(Failure) in
         isAsked.open()
         var readiness: Poller.Readiness?
         do throws(SystemError) {
@@ -62,10 +62,10 @@ private final class Gate: Sendable {
           Issue.record(error)
         }
         expect(readiness, is: .readable)
-        throw TransferFailure(.failed, "the question was ended")
+        throw Failure(.failed, "the question was ended")
       }
     }
-    let failure = #expect(throws: TransferFailure.self) { try end.value() }
+    let failure = #expect(throws: Failure.self) { try end.value() }
     expect(failure?.kind, is: .usage)
     expect(failure?.message, is: "it is gone")
   }
@@ -73,34 +73,34 @@ private final class Gate: Sendable {
   @Test func `a sender whose source stands still ends when it is stopped`() throws {
     let gate = Gate()
     defer { gate.open() }
-    let source = StrangeSource { (_) throws(ArchiveError) in
+    let source = StrangeSource { (_) throws(Failure) in
       gate.pass()
-      throw ArchiveError(.stopped, "it was stopped")
+      throw Failure(.stopped, "it was stopped")
     }
     // The walk would be waited for only behind a pairing.
     let door = try ListeningSocket(on: .loopback(port: 0))
     let sender = try sender(of: source, at: door.port)
     let end = try RunningThread("sender") {
-      try sender.run { (_) throws(TransferFailure) in
+      try sender.run { (_) throws(Failure) in
         sender.stop(.terminated)
         return TypedCode(code: PairingCode(number: 1))
       }
     }
-    let failure = #expect(throws: TransferFailure.self) { try end.value() }
+    let failure = #expect(throws: Failure.self) { try end.value() }
     expect(failure?.kind, is: .terminated)
   }
 
   @Test func `a sender that is stopped before it begins ends at once`() throws {
     let sender = Sender(
       Sender.Options(to: 1),
-      sources: [StrangeSource { (_) throws(ArchiveError) in throw ArchiveError(.stopped, "stopped") }]
+      sources: [StrangeSource { (_) throws(Failure) in throw Failure(.stopped, "stopped") }]
     ) { _ in }
     sender.stop(.interrupted)
     try sender.prepare()
     let end = try RunningThread("sender") {
-      try sender.run { (_) throws(TransferFailure) in TypedCode(code: PairingCode(number: 1)) }
+      try sender.run { (_) throws(Failure) in TypedCode(code: PairingCode(number: 1)) }
     }
-    let failure = #expect(throws: TransferFailure.self) { try end.value() }
+    let failure = #expect(throws: Failure.self) { try end.value() }
     expect(failure?.kind, is: .interrupted)
   }
 
@@ -122,20 +122,20 @@ private final class Gate: Sendable {
     let sender = Sender(Sender.Options(to: receiver.port), sources: [source], store: store) { _ in }
     try sender.prepare()
     let end = try RunningThread("sender") {
-      try sender.run { (_) throws(TransferFailure) in
+      try sender.run { (_) throws(Failure) in
         let deadline = soon()
         while BootInstant.now() < deadline {
           // The worker that has dialled may not have returned.
           if let entry = try? store.open(7, role: .sender) {
-            throw TransferFailure(.failed, "\(entry.remembered.transfer) is free")
+            throw Failure(.failed, "\(entry.remembered.transfer) is free")
           }
         }
-        throw TransferFailure(.failed, "it is not free")
+        throw Failure(.failed, "it is not free")
       }
     }
     // The sender shows that one no certificate.
     #expect(throws: (any Error).self) { _ = try receiver.accept() }
-    let failure = #expect(throws: TransferFailure.self) { try end.value() }
+    let failure = #expect(throws: Failure.self) { try end.value() }
     expect(failure?.message, is: "7 is free")
   }
 
@@ -147,9 +147,9 @@ private final class Gate: Sendable {
   }
 
   @Test func `a worker that fails, or gets no thread, ends in the event of its action`() throws {
-    let fault = Fault(.device, "there is no thread")
+    let fault = Failure(.failed, "there is no thread")
     let identity = try Identity.generate()
-    let source = StrangeSource { (_) throws(ArchiveError) in throw ArchiveError(.stopped, "stopped") }
+    let source = StrangeSource { (_) throws(Failure) in throw Failure(.stopped, "stopped") }
     let setup = SenderSetup(
       options: Sender.Options(to: 1), search: nil, sources: [source], store: nil, observer: { _ in },
       queue: try EventQueue(),

@@ -14,11 +14,11 @@ private final class Rooms: Importers {
   let area: StagingArea
   private let rooms: [String: FolderImporter]
   /// The reasons for which importers cannot be had.
-  let troubles = Mutex<[String: ArchiveError]>([:])
+  let troubles = Mutex<[String: Failure]>([:])
   /// The reasons for which parts are refused.
-  let refusals: [String: ArchiveError]
+  let refusals: [String: Failure]
   /// The same from the moment at which an importer is taken.
-  let laterRefusals = Mutex<[String: ArchiveError]>([:])
+  let laterRefusals = Mutex<[String: Failure]>([:])
   /// The parts whose importers were taken, which a judge finds in use.
   private let inUse = Mutex<Set<String>>([])
   /// The importers that were taken.
@@ -26,7 +26,7 @@ private final class Rooms: Importers {
   private let room: UInt64?
 
   init(
-    _ main: String, _ rooms: [String: String] = [:], refusing refusals: [String: ArchiveError] = [:],
+    _ main: String, _ rooms: [String: String] = [:], refusing refusals: [String: Failure] = [:],
     room: UInt64? = nil
   ) throws {
     let area = try StagingArea(at: Array(main.utf8))
@@ -39,22 +39,22 @@ private final class Rooms: Importers {
   var request: AppRequest? { nil }
   var graceAtTheEnd: Double { 0 }
 
-  func judge(of part: Part) throws(ArchiveError) -> any PartJudge {
+  func judge(of part: Part) throws(Failure) -> any PartJudge {
     if let refusal = refusals[part.name] { throw refusal }
     if taken.withLock({ !$0.isEmpty }), let refusal = laterRefusals.withLock({ $0[part.name] }) { throw refusal }
-    if inUse.withLock({ $0.contains(part.name) }) { throw ArchiveError(.appInUse, "it is being migrated") }
+    if inUse.withLock({ $0.contains(part.name) }) { throw Failure(.appInUse, "it is being migrated") }
     return Judge(importer: try known(part), room: room)
   }
 
-  func importer(of part: Part) throws(ArchiveError) -> any Importer {
+  func importer(of part: Part) throws(Failure) -> any Importer {
     if let trouble = troubles.withLock({ $0[part.name] }) { throw trouble }
     taken.withLock { $0.append(part.name) }
     inUse.withLock { _ = $0.insert(part.name) }
     return try known(part)
   }
 
-  private func known(_ part: Part) throws(ArchiveError) -> FolderImporter {
-    guard let room = rooms[part.name] else { throw ArchiveError(notTaken: part) }
+  private func known(_ part: Part) throws(Failure) -> FolderImporter {
+    guard let room = rooms[part.name] else { throw Failure(notTaken: part) }
     return room
   }
 
@@ -66,8 +66,8 @@ private final class Rooms: Importers {
     var existing: Existing? { importer.existing }
     var device: UInt64? { 1 }
 
-    func judge(_ offer: Offer, held: Tally, on terms: TransferTerms) throws(ArchiveError) -> OfferCheck {
-      if let room, offer.allocated > room { throw ArchiveError(.noSpace, "there is no room") }
+    func judge(_ offer: Offer, held: Tally, on terms: TransferTerms) throws(Failure) -> OfferCheck {
+      if let room, offer.allocated > room { throw Failure(.noSpace, "there is no room") }
       return try importer.judge(offer, held: held, on: terms)
     }
   }
@@ -102,7 +102,7 @@ extension Events {
 
   /// Rooms for these parts, beside the main one, which is the room of "a".
   private func rooms(
-    _ names: [String] = ["a", "b", "c"], refusing refusals: [String: ArchiveError] = [:], room: UInt64? = nil
+    _ names: [String] = ["a", "b", "c"], refusing refusals: [String: Failure] = [:], room: UInt64? = nil
   ) throws -> Rooms {
     try Rooms(
       destination.path("in-a"),
@@ -116,7 +116,7 @@ extension Events {
     while true {
       do {
         return try RunningReceiver(destination, giveUpAfter: 30, store: receivingStore, importer: rooms)
-      } catch let error as TransferFailure where error.kind == .refused && BootInstant.now() < deadline {
+      } catch let error as Failure where error.kind == .refused && BootInstant.now() < deadline {
         sched_yield()
       }
     }
@@ -146,7 +146,7 @@ extension Events {
   }
 
   @Test func `a part that its importer refuses is named, and the others arrive`() throws {
-    let rooms = try rooms(["a", "c"], refusing: ["a": ArchiveError(.notInstalled, "no app a is installed")])
+    let rooms = try rooms(["a", "c"], refusing: ["a": Failure(.notInstalled, "no app a is installed")])
     let receiver = try receiver(rooms)
     let sender = try sender(to: receiver, code: try receiver.events.code())
     expect(try sender.result().failedParts, is: 2)
@@ -159,7 +159,7 @@ extension Events {
 
   @Test func `a part that can no longer be taken at its turn is refused then`() throws {
     let rooms = try rooms()
-    rooms.laterRefusals.withLock { $0["b"] = ArchiveError(.exists, "the app b has data by now") }
+    rooms.laterRefusals.withLock { $0["b"] = Failure(.exists, "the app b has data by now") }
     let receiver = try receiver(rooms)
     let sender = try sender(to: receiver, code: try receiver.events.code())
     expect(try sender.result().failedParts == 1 && receiver.result().failedParts == 1)
@@ -169,7 +169,7 @@ extension Events {
 
   @Test func `a part whose importer cannot be had fails alone, and arrives in a later run without a code`() throws {
     let rooms = try rooms()
-    rooms.troubles.withLock { $0["b"] = ArchiveError(.appInUse, "the app b is running") }
+    rooms.troubles.withLock { $0["b"] = Failure(.appInUse, "the app b is running") }
     // A receiver holds its destination for as long as it is here.
     func failing() throws {
       let first = try receiver(rooms)
@@ -214,7 +214,7 @@ extension Events {
     expect(listed.parts[1].begun?.elsewhere, is: destination.at("in-b"))
     // An importer that cannot be had yet does not end a run, nor discard what is staged.
     let busy = try rooms()
-    busy.troubles.withLock { $0["b"] = ArchiveError(.appInUse, "the app b is running") }
+    busy.troubles.withLock { $0["b"] = Failure(.appInUse, "the app b is running") }
     let waiting = try self.receiver(busy)
     _ = try waiting.events.code()
     waiting.stop()
@@ -250,13 +250,13 @@ private final class SlowSource: ItemSource {
     self.before = before
   }
 
-  func origin() throws(ArchiveError) -> [[UInt8]] { try source.origin() }
+  func origin() throws(Failure) -> [[UInt8]] { try source.origin() }
   func identities(by naming: SourceNaming) -> [SourceIdentity] { source.identities(by: naming) }
-  func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary { try source.prepare(until: stop) }
+  func prepare(until stop: StopSignal) throws(Failure) -> SourceSummary { try source.prepare(until: stop) }
 
   func export(
     _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
-  ) throws(ArchiveError) -> ExportResult {
+  ) throws(Failure) -> ExportResult {
     before()
     return try source.export(settings, for: request, begin: begin)
   }

@@ -32,19 +32,19 @@ final class SlowImporter: Importer {
   var request: AppRequest? { importer.request }
   var existing: Existing? { importer.existing }
 
-  func judge(_ offer: Offer, held: Tally, on terms: TransferTerms) throws(ArchiveError) -> OfferCheck {
+  func judge(_ offer: Offer, held: Tally, on terms: TransferTerms) throws(Failure) -> OfferCheck {
     hold(.judge)
     return try importer.judge(offer, held: held, on: terms)
   }
 
-  func present(_ offer: Offer, for staging: Staging, after judgement: OfferCheck) throws(ArchiveError) -> PresentItems {
+  func present(_ offer: Offer, for staging: Staging, after judgement: OfferCheck) throws(Failure) -> PresentItems {
     hold(.present)
     return try importer.present(offer, for: staging, after: judgement)
   }
 
   func importItems(
     of staging: Staging, progress: (ImportProgress) -> Void
-  ) throws(ArchiveError) -> [Done.Loss] {
+  ) throws(Failure) -> [Done.Loss] {
     hold(.importItems)
     return try importer.importItems(of: staging, progress: progress)
   }

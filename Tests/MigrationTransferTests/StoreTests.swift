@@ -263,7 +263,7 @@ import Testing
     expect(listing.transfers.isEmpty && listing.damaged.map(\.identifier) == [sent, received].map(\.hexadecimal))
     expect(listing.damaged.allSatisfy { $0.reason.contains("an older peer began it") })
     expect(try store.unfinishedSends(of: [Array("/a".utf8), Array("/b".utf8)]).isEmpty)
-    #expect(throws: Fault.self) { try store.open(sent, role: .sender) }
+    #expect(throws: Failure.self) { try store.open(sent, role: .sender) }
     expect(try store.forget("2222").notice == nil)
     expect(try store.forget("1111").notice == nil)
     expect(try store.list().damaged.isEmpty && scratch.names("destination") == ["mine"])
@@ -312,10 +312,10 @@ import Testing
   @Test func `a record in use is listed as such, taken by no other process, and not forgotten`() throws {
     var entry: TransferEntry? = try store.create(try sending(0xABCD << 112))
     expect(try store.list().transfers.map(\.isInUse), is: [true])
-    let busy = #expect(throws: Fault.self) { try store.open(0xABCD << 112, role: .sender) }
-    expect(busy?.failure.kind, is: .refused)
+    let busy = #expect(throws: Failure.self) { try store.open(0xABCD << 112, role: .sender) }
+    expect(busy?.kind, is: .refused)
     expect(busy?.message.contains("process (\(getpid()))"), is: true)
-    let failure = #expect(throws: TransferFailure.self) { try store.forget("abcd") }
+    let failure = #expect(throws: Failure.self) { try store.forget("abcd") }
     expect(failure?.kind, is: .refused)
     entry = nil
     _ = entry
@@ -372,7 +372,7 @@ import Testing
     expect(try store.forget("2222"), is: TransferStore.Forgotten(transfer: lost))
     expect(try store.listEverything().leftovers.isEmpty)
     expect(scratch.names("destination"), is: [".peer-\(known.hexadecimal)", "mine"])
-    let gone = #expect(throws: TransferFailure.self) { try store.forget("2222") }
+    let gone = #expect(throws: Failure.self) { try store.forget("2222") }
     expect(gone?.kind, is: .usage)
   }
 
@@ -388,7 +388,7 @@ import Testing
     expect(listing.damaged.map(\.reason), is: ["its file on this device is damaged"])
     let hold = try store.lock(
       try Directory.open(destination).status(), at: destination)
-    let busy = #expect(throws: TransferFailure.self) { try store.forget("1111") }
+    let busy = #expect(throws: Failure.self) { try store.forget("1111") }
     expect(busy?.kind == .refused && scratch.names("destination").count == 1)
     hold.letGo()
     expect(try store.forget("1111").notice == nil && scratch.names("destination").isEmpty)
@@ -442,7 +442,7 @@ import Testing
     _ = try store.create(try sending(0xAAAA_1 << 108))
     _ = try store.create(try sending(0xAAAA_2 << 108))
     for digits in ["bbbb", "aaaa"] {
-      let failure = #expect(throws: TransferFailure.self) { try store.forget(digits) }
+      let failure = #expect(throws: Failure.self) { try store.forget(digits) }
       expect(failure?.kind, is: .usage)
     }
     expect(try store.forget("aaaa1").transfer, is: 0xAAAA_1 << 108)

@@ -37,52 +37,41 @@ import Testing
 }
 
 /// The errors of the layers below, as a worker's loop reports them.
-@Suite struct FaultCauseTests {
+@Suite struct FailureCauseTests {
   @Test func `a full disk of the records is told as such on both devices`() {
-    let fault = Fault(store: "the record cannot be written", SystemError(errno: ENOSPC, operation: "write"))
-    expect(fault.failure.kind == .noSpace && fault.hint?.contains("PEER_HOME") == true)
-    let told = TransferFailure(told: fault.close)
+    let fault = Failure(store: "the record cannot be written", SystemError(errno: ENOSPC, operation: "write"))
+    expect(fault.kind == .noSpace && fault.hint?.contains("PEER_HOME") == true)
+    let told = Failure(told: fault.close)
     expect(told.kind == .noSpace && told.message.contains("its disk with the records of transfers is full"))
   }
 
   @Test func `every error arrives with its own code and words`() throws {
     let violation = Violation(.value, "a thing")
-    let causes: [(any Error, Fault.Code, String)] = [
+    let causes: [(any Error, Failure.Code, String)] = [
       (violation, .violation, violation.description),
       (Violation(.announcement, "a thing"), .announcement, Violation(.announcement, "a thing").description),
-      (SystemError(reason: "no", operation: "read"), .device, SystemError(reason: "no", operation: "read").description),
-      (Fault(.idle, "words"), .idle, "words"), (TransferFailure(.usage, "words"), .device, "words"),
+      (SystemError(reason: "no", operation: "read"), .failed, SystemError(reason: "no", operation: "read").description),
+      (Failure(.idle, "words"), .idle, "words"), (Failure(.usage, "words"), .usage, "words"),
       (ConnectionError(.lost, "words"), .connection, "words"),
       (ConnectionError(.closed, "words"), .connection, "words"),
       (ConnectionError(.refused, "words"), .connection, "words"),
       (ConnectionError(.timedOut, "words"), .connection, "words"),
       (ConnectionError(.stopped, "words"), .connection, "words"),
       (ConnectionError(.violated, "words"), .violation, "words"),
-      (ConnectionError(.unproved, "words"), .device, "words"),
+      (ConnectionError(.unproved, "words"), .failed, "words"),
       (ConnectionError(violation), .violation, violation.description),
-      (ConnectionError(AbortReason.busy), .pairing, AbortReason.busy.failure.message),
-      (ConnectionError(told: Close(.noSpace, "full")), .told(.noSpace), Fault(told: Close(.noSpace, "full")).message),
+      (ConnectionError(AbortReason.busy), .busy, AbortReason.busy.failure.message),
+      (ConnectionError(told: Close(.noSpace, "full")), .told(.noSpace), Failure(told: Close(.noSpace, "full")).message),
       (
         ConnectionError.stranger(KeyFingerprint(digest: [UInt8](repeating: 1, count: 32))), .pairing,
-        Fault.otherKey.message
+        Failure.otherKey.message
       ),
     ]
     for (error, code, message) in causes {
-      let fault = Fault(error)
+      let fault = Failure(error)
       expect(fault.code == code && fault.message == message && "\(fault)" == message, "\(error)")
     }
     let tls = try #require(throws: TLSError.self) { try Identity(encoded: [1]) }
-    expect(Fault(tls).code == .device && Fault(tls).message == tls.description)
-    let codes: [ArchiveError.Code: Fault.Code] = [
-      .exists: .exists, .noSpace: .noSpace, .destination: .unfit, .inUse: .inUse, .collision: .collision,
-      .otherApp: .otherApp, .importFailed: .importFailed, .cancelled: .importCancelled,
-      .exportFailed: .exportFailed, .source: .source, .storage: .storage, .journal: .device, .path: .device,
-      .stopped: .device,
-    ]
-    for (code, expected) in codes {
-      let fault = Fault(ArchiveError(code, "words", hint: "Do it.", name: [1]))
-      expect(fault.code == expected && fault.message == "words" && fault.hint == "Do it.")
-      expect(fault.subject.name, is: [1])
-    }
+    expect(Failure(tls).code == .failed && Failure(tls).message == tls.description)
   }
 }

@@ -1,5 +1,6 @@
 import Expectations
 import MigrationCredentials
+import MigrationWire
 import TestSupport
 import Testing
 
@@ -46,7 +47,7 @@ import Testing
     home.scratch.write("home/accounts/\(notes.name)", text)
     let vault = home.vault()
     expect(thrown { () throws(CredentialStorageError) in _ = try vault.account("1", of: notes) }, is: .damaged)
-    let error = thrown { () throws(VaultError) in try vault.accounts.record(.authorized, of: "1", for: notes) }
+    let error = thrown { () throws(Failure) in try vault.accounts.record(.authorized, of: "1", for: notes) }
     expect(error?.code, is: .damaged)
     expect(home.scratch.text("home/accounts/\(notes.name)"), is: text)
   }
@@ -62,7 +63,7 @@ import Testing
     expect(try home.vault().accounts.records(of: notes).count, is: 40)
     home.scratch.write(
       "home/accounts/\(notes.name)", (0..<AccountRecords.most).map { "revoked \($0)\n" }.joined())
-    let error = thrown { () throws(VaultError) in
+    let error = thrown { () throws(Failure) in
       try home.vault().accounts.record(.authorized, of: "more", for: notes)
     }
     expect(error?.code, is: .full)

@@ -1,6 +1,7 @@
 import Expectations
 import MigrationCredentials
 import MigrationSystem
+import MigrationWire
 import TestSupport
 import Testing
 
@@ -48,7 +49,7 @@ private final class Life: Sendable {
 
     func perform(_ vault: CredentialVault) throws(CredentialStorageError) {
       if self == .removeAll {
-        do { try vault.removeAll(of: notes) } catch { throw error.code }
+        do { try vault.removeAll(of: notes) } catch { throw CredentialStorageError(error) }
         return
       }
       try vault.locked { () throws(CredentialStorageError) in
@@ -73,8 +74,8 @@ private final class Life: Sendable {
         let home = try Home()
         try operation.prepare(home)
         let life = Life(changes: count)
-        let vault = home.vault { (_) throws(VaultError) in
-          if life.isOver() { throw VaultError(.failed, "killed") }
+        let vault = home.vault { (_) throws(Failure) in
+          if life.isOver() { throw Failure(.failed, "killed") }
         }
         let error = thrown { () throws(CredentialStorageError) in try operation.perform(vault) }
         isDone = !life.hasEnded

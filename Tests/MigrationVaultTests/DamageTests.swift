@@ -1,6 +1,7 @@
 import Expectations
 import MigrationCredentials
 import MigrationSystem
+import MigrationWire
 import TestSupport
 import Testing
 
@@ -21,7 +22,7 @@ import Testing
   private func refused(_ owner: CredentialOwner, _ comment: Comment? = nil) throws {
     let content = home.content()
     expect(home.refusal(owner), is: .damaged, comment)
-    let error = thrown { () throws(VaultError) in
+    let error = thrown { () throws(Failure) in
       _ = try home.vault().remove(labelled: "two", of: owner)
     }
     expect(error?.code, is: .damaged, comment)

@@ -2,6 +2,7 @@ import Expectations
 import Glibc
 import MigrationCredentials
 import MigrationSystem
+import MigrationWire
 import TestSupport
 import Testing
 

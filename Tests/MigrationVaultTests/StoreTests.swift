@@ -2,6 +2,7 @@ import Expectations
 import Glibc
 import MigrationCredentials
 import MigrationSystem
+import MigrationWire
 import TestSupport
 import Testing
 
@@ -118,7 +119,7 @@ import Testing
     let folder = VaultFolder(home: home.path, name: "credentials", observer: nil)
     let (one, two) = (try folder.open(), try folder.open())
     try folder.lock(one)
-    let error = thrown { () throws(VaultError) in try folder.lock(two, within: .milliseconds(50)) }
+    let error = thrown { () throws(Failure) in try folder.lock(two, within: .milliseconds(50)) }
     expect(error?.code, is: .unavailable)
     expect(error?.description.contains("(process \(getpid()))"), is: true)
   }

@@ -1,6 +1,7 @@
 import Glibc
 import MigrationCredentials
 import MigrationSystem
+import MigrationWire
 import TestSupport
 
 @testable import MigrationVault

@@ -1,6 +1,7 @@
 import Expectations
 import MigrationEngine
 import MigrationTransfer
+import MigrationWire
 import Testing
 
 @testable import MigrationHost
@@ -12,7 +13,7 @@ import Testing
     failure: ReportedError(domain: "Notes", code: -7, text: "no room\u{1B}[2J"), transfer: Self.transfer, date: 1_000)
   private let success = ImportRecord(failure: nil, transfer: Self.transfer, date: 1_000)
   private let damaged = AppHome.Damaged(
-    identifier: "org.example.broken", error: HostError(.bundle, "the bundle is invalid"))
+    identifier: "org.example.broken", error: Failure(.unfitApp, "the bundle is invalid"))
 
   private func state(
     _ record: ImportRecord? = nil, isUnfinished: Bool = false, holder: AppLock.Holder? = nil
@@ -114,16 +115,5 @@ import Testing
     let line = state(success).statusLine(cleared: true).standardOutput
     expect(line.hasPrefix(#"{"event":"appStatus","id":"org.example.notes","#))
     expect(line.hasSuffix(#""clipOf":null,"cleared":true}"# + "\n"))
-  }
-
-  @Test(
-    arguments: [
-      (.source, 2), (.notInstalled, 2), (.bundle, 4), (.inUse, 4), (.location, 4), (.noSpace, 6), (.storage, 1),
-      (.container, 1),
-    ] as [(HostError.Code, Int32)])
-  func `every failure has its exit code`(code: HostError.Code, expected: Int32) {
-    let failure = TransferFailure(HostError(code, "no", hint: "hint"))
-    expect(ExitCode.of(failure), is: expected)
-    expect(failure.message == "no" && failure.hint == "hint")
   }
 }

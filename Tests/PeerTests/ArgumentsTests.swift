@@ -9,13 +9,13 @@ import Testing
 @testable import peer
 
 @Suite struct ArgumentsTests {
-  private func parse(_ words: String...) throws(TransferFailure) -> Command {
+  private func parse(_ words: String...) throws(Failure) -> Command {
     try Command(words.map { Array($0.utf8) })
   }
 
   private func sending(_ words: String...) throws -> SendOptions {
     guard case .send(let options) = try Command((["send"] + words).map { Array($0.utf8) }) else {
-      throw TransferFailure(.failed, "not a send")
+      throw Failure(.failed, "not a send")
     }
     return options
   }

@@ -57,7 +57,7 @@ import Testing
     try FileManager.default.createDirectory(atPath: source, withIntermediateDirectories: true)
     try FileManager.default.createSymbolicLink(atPath: "\(scratch.path)/link", withDestinationPath: source)
     for home in ["a/source", "a", "a/source/x/y", "link", "link/x", "a/source/"] {
-      let failure = #expect(throws: TransferFailure.self, "\(home)") {
+      let failure = #expect(throws: Failure.self, "\(home)") {
         try DestinationHome(Array("\(scratch.path)/\(home)".utf8), apart: Array(source.utf8))
       }
       expect(failure?.kind == .refused && failure?.hint != nil)
@@ -65,7 +65,7 @@ import Testing
     expect(try FileManager.default.contentsOfDirectory(atPath: source), is: [])
     // A PEER_HOME that cannot hold apps is not created.
     let stray = Array("\(scratch.path)/b c/d".utf8)
-    #expect(throws: TransferFailure.self) { try DestinationHome(stray, apart: Array(source.utf8)) }
+    #expect(throws: Failure.self) { try DestinationHome(stray, apart: Array(source.utf8)) }
     expect(!FileManager.default.fileExists(atPath: "\(scratch.path)/b c"))
     // A name with the same beginning is another name.
     for home in ["a/source2", "b/c"] {
@@ -75,10 +75,10 @@ import Testing
     let new = try DestinationHome(nil, apart: Array(source.utf8))
     expect(new.isNew)
     // A migration that can go on says how.
-    let hint = TransferFailure(.importFailed, "no", hint: "It is kept.").resumed(in: new).hint
+    let hint = Failure(.importFailed, "no", hint: "It is kept.").resumed(in: new).hint
     expect(
       hint, is: "It is kept. To go on, run the same command with --home \(String(decoding: new.path, as: UTF8.self)).")
-    expect(TransferFailure(.refused, "no").resumed(in: new).hint == nil)
+    expect(Failure(.refused, "no").resumed(in: new).hint == nil)
     new.discard()
     expect(!FileManager.default.fileExists(atPath: String(decoding: new.path, as: UTF8.self)))
   }
@@ -92,8 +92,8 @@ import Testing
     exporter: Int32?, importer: Int32?, counts: String?
   ) throws {
     let result = { (code: Int32?, name: String) -> TransferOutcome in
-      guard let kind = code.flatMap({ TransferFailure.Kind(rawValue: $0) }) else { return .success(Samples.result()) }
-      return .failure(TransferFailure(kind, name))
+      guard let kind = code.flatMap({ Failure.Kind(rawValue: $0) }) else { return .success(Samples.result()) }
+      return .failure(Failure(.failed, name, as: kind))
     }
     let results = BothEnds.Results(exporter: result(exporter, "exporter"), importer: result(importer, "importer"))
     expect(results.failure?.message, is: counts)

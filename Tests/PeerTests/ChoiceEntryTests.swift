@@ -1,15 +1,16 @@
 import Expectations
 import MigrationEngine
 import MigrationSystem
+import MigrationWire
 import Testing
 
 @testable import peer
 
 @Suite struct ChoiceEntryTests {
-  private func answer(_ lines: [String], among count: Int = 3) -> (Result<Int, TransferFailure>, said: [String]) {
+  private func answer(_ lines: [String], among count: Int = 3) -> (Result<Int, Failure>, said: [String]) {
     var lines = lines[...]
     var said: [String] = []
-    let result = Result { () throws(TransferFailure) in
+    let result = Result { () throws(Failure) in
       try ChoiceEntry.answer(
         among: count, { lines.popFirst().map { .line(Array($0.utf8)) } ?? .endOfInput }, say: { said.append($0) })
     }
@@ -45,15 +46,15 @@ import Testing
     expect(try result.get(), is: 1)
     expect(said, is: [slip, slip])
     let (failed, told) = answer(["4", "-1", "", "1"])
-    expect(failed, is: .failure(TransferFailure(.usage, "no device was chosen", hint: "Choose one with --to.")))
+    expect(failed, is: .failure(Failure(.usage, "no device was chosen", hint: "Choose one with --to.")))
     expect(told, is: [slip, slip, slip])
     expect(answer([]).0, is: failed)
   }
 
   @Test func `Ctrl-C ends the question`() {
-    let result = Result { () throws(TransferFailure) in
+    let result = Result { () throws(Failure) in
       try ChoiceEntry.answer(among: 2, { .interrupted }, say: { _ in })
     }
-    expect(result, is: .failure(TransferFailure(.interrupted, "interrupted before a device was chosen")))
+    expect(result, is: .failure(Failure(.interrupted, "interrupted before a device was chosen")))
   }
 }

@@ -7,10 +7,10 @@ import Testing
 @testable import peer
 
 @Suite struct CodeEntryTests {
-  private func ask(_ lines: String...) -> (Result<TypedCode, TransferFailure>, said: [String], left: Int) {
+  private func ask(_ lines: String...) -> (Result<TypedCode, Failure>, said: [String], left: Int) {
     var lines = lines[...]
     var said: [String] = []
-    let result = Result { () throws(TransferFailure) in
+    let result = Result { () throws(Failure) in
       try CodeEntry.ask({ lines.popFirst().map { Array($0.utf8) } }) { said.append($0) }
     }
     return (result, said, lines.count)
@@ -37,7 +37,7 @@ import Testing
     expect(
       result,
       is: .failure(
-        TransferFailure(
+        Failure(
           .pairing, "no valid code was entered",
           hint: "Check the code shown on the other device, and run the command again.")))
     expect(said, is: [slip, slip, slip])
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test func `the end of the input is a failure`() {
-    expect(ask().0, is: .failure(TransferFailure(.pairing, "no code was entered")))
+    expect(ask().0, is: .failure(Failure(.pairing, "no code was entered")))
   }
 
   @Test func `a receiver at a relay needs the place in front of the code`() throws {
@@ -58,7 +58,7 @@ import Testing
     }
     expect(typed, is: TypedCode(place: RelayPlace(number: 5724), code: PairingCode(number: 4_829_136)))
     expect(said, is: ["That is only the code: type the whole number, such as 577-4829-1367.", slip])
-    let failure = #expect(throws: TransferFailure.self) {
+    let failure = #expect(throws: Failure.self) {
       try CodeEntry.check(Array("4829-1367".utf8), from: "'c'", isAtRelay: true)
     }
     expect(failure?.message, is: "the code in 'c' has no place in front of it, as 577 in 577-4829-1367")
@@ -85,7 +85,7 @@ import Testing
   ])
   func `an invalid code in a file is a failure`(line: String, message: String) throws {
     expect(try CodeEntry.check(Array("48291367".utf8), from: "'c'").code.shown, is: "4829-1367")
-    let failure = #expect(throws: TransferFailure.self) { try CodeEntry.check(Array(line.utf8), from: "'c'") }
+    let failure = #expect(throws: Failure.self) { try CodeEntry.check(Array(line.utf8), from: "'c'") }
     expect(failure?.message, is: message)
     expect(failure?.kind, is: .pairing)
   }

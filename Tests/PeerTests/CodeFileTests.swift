@@ -17,9 +17,9 @@ import Testing
   init() throws { scratch = try Scratch() }
 
   private func outcome(_ path: [UInt8], owner: UInt32 = CurrentProcess.effectiveUserID) -> Result<
-    PairingCode, TransferFailure
+    PairingCode, Failure
   > {
-    do throws(TransferFailure) {
+    do throws(Failure) {
       return .success(try CodeFile.read(path, owner: owner))
     } catch {
       return .failure(error)
@@ -44,7 +44,7 @@ import Testing
     try CodeFile.make(path, code)
     expect(try outcome(path).get(), is: code)
     expect(try Descriptor.open(path).status().mode, is: 0o600)
-    let again = #expect(throws: TransferFailure.self) { try CodeFile.make(path, code) }
+    let again = #expect(throws: Failure.self) { try CodeFile.make(path, code) }
     expect(again?.message.hasSuffix("exists already, and is not changed"), is: true)
   }
 
@@ -66,7 +66,7 @@ import Testing
     guard case .failure(let failure) = outcome(scratch.at("none")) else { return expect(Bool(false)) }
     expect(failure.kind == .usage && failure.message.hasSuffix("cannot be read: No such file or directory"))
     let path = scratch.at("none")
-    let sending = #expect(throws: TransferFailure.self) {
+    let sending = #expect(throws: Failure.self) {
       try CodeEntry.read(
         .file(path), of: DeviceAddress(name: nil, host: "192.0.2.7", port: 1), Output(.sender, json: false))
     }

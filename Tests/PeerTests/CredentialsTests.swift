@@ -1,8 +1,10 @@
 import Expectations
+import MigrationArchive
 import MigrationCredentials
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
+import MigrationWire
 import Testing
 
 @testable import MigrationVault
@@ -65,7 +67,7 @@ import Testing
 
   @Test func `without the key, the table shows the owners, and one note names the cause`() {
     var listing = CredentialVault.Listing()
-    listing.obstacle = VaultError(.unavailable, "the key is missing", hint: "Find it.")
+    listing.obstacle = Failure(.unavailable, "the key is missing", hint: "Find it.")
     listing.items = [notes, clip].map { .init(owner: $0, item: nil, problem: "the key is missing") }
     expect(listing.table.standardError, is: "peer: note: the key is missing\npeer: note: Find it.\n")
     expect(
@@ -86,7 +88,7 @@ import Testing
     expect(rows[0].split(separator: " "), is: ["OWNER", "USER", "STATE"])
     expect(rows[1].split(separator: " "), is: ["org.example.notes", "001", "revoked"])
     expect(!rows[2].unicodeScalars.contains("\u{202E}") && rows[2].hasSuffix("authorized"))
-    let damaged = [(owner: notes, error: VaultError(.damaged, "the record is damaged"))]
+    let damaged = [(owner: notes, error: Failure(.damaged, "the record is damaged"))]
     expect(AccountCommand.table([], damaged), is: Rendering(standardError: "peer: note: the record is damaged\n"))
     expect(
       AccountCommand.lines([entries[0]], damaged).standardOutput,
@@ -98,10 +100,10 @@ import Testing
   }
 
   @Test(
-    arguments: [(.unavailable, 1), (.damaged, 1), (.failed, 1), (.full, 4)] as [(CredentialStorageError, Int32)])
-  func `each kind of failure has its exit code`(code: CredentialStorageError, number: Int32) {
-    expect(ExitCode.of(TransferFailure(VaultError(code, "a"))), is: number)
+    arguments: [(.unavailable, 1), (.damaged, 1), (.failed, 1), (.full, 4)] as [(Failure.Code, Int32)])
+  func `each kind of failure has its exit code`(code: Failure.Code, number: Int32) {
+    expect(ExitCode.of(Failure(code, "a")), is: number)
     let full = SystemError(errno: 28, operation: "write")
-    expect(ExitCode.of(TransferFailure(VaultError(.failed, "a", cause: full))), is: 6)
+    expect(ExitCode.of(Failure(.failed, "a", cause: full)), is: 6)
   }
 }

@@ -30,13 +30,13 @@ import Testing
 
   @Test(arguments: ["", "x", "/{device}", "../{device}", "{device}/", "{user}", "{device", "{device}/{x}", "a//{date}"])
   func `another path is refused`(template: String) {
-    let failure = #expect(throws: TransferFailure.self) { try DeviceFolder(template) }
+    let failure = #expect(throws: Failure.self) { try DeviceFolder(template) }
     expect(failure?.kind == .usage && failure?.hint?.contains("{device}") == true)
   }
 
   @Test func `folders for devices are for folders alone`() throws {
     for other in [["--everything"], ["--app", "org.example.a"]] {
-      let failure = #expect(throws: TransferFailure.self) {
+      let failure = #expect(throws: Failure.self) {
         try Command((["receive", "--into", "{device}"] + other).map { Array($0.utf8) })
       }
       expect(failure?.message.hasPrefix("--into cannot be used with"), is: true)

@@ -2,13 +2,14 @@ import Expectations
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
+import MigrationWire
 import Testing
 
 @testable import MigrationDiscovery
 @testable import peer
 
 @Suite struct DiscoverTests {
-  private func parse(_ words: String...) throws(TransferFailure) -> Command {
+  private func parse(_ words: String...) throws(Failure) -> Command {
     try Command((["discover"] + words).map { Array($0.utf8) })
   }
 

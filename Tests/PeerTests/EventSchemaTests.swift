@@ -106,16 +106,15 @@ import Testing
       case .plan: [.plan(Samples.parts, availableBytes: 7), .plan(Samples.parts, availableBytes: nil)]
       case .partEnded:
         [
-          .partEnded(PartEnd(1, "a", Samples.result())), .partEnded(PartEnd(1, "a", Fault(.noSpace, "a", hint: "b"))),
-          .partEnded(PartEnd(1, "a", root: odd, Fault(.exists, "a"))),
+          .partEnded(PartEnd(1, "a", Samples.result())), .partEnded(PartEnd(1, "a", Failure(.noSpace, "a", hint: "b"))),
+          .partEnded(PartEnd(1, "a", root: odd, Failure(.exists, "a"))),
         ]
       case .failed:
         [
           .failed(
-            TransferFailure(
-              .noSpace, "a", hint: "b",
-              about: TransferFailure.Subject(
-                name: odd, bytes: Close.Space(needed: 2, available: 1), items: Close.Space(needed: 2, available: 1))))
+            Failure(
+              .noSpace, "a", hint: "b", name: odd, bytes: Close.Space(needed: 2, available: 1),
+              items: Close.Space(needed: 2, available: 1)))
         ]
       }
     }
@@ -171,7 +170,7 @@ import Testing
     let kinds = try #require((named["kind"] as? Object)?["enum"] as? [String])
     let codes = try #require((named["code"] as? Object)?["enum"] as? [Int])
     for code in 0...255 as ClosedRange<Int32> {
-      guard let kind = TransferFailure.Kind(rawValue: code) else { continue }
+      guard let kind = Failure.Kind(rawValue: code) else { continue }
       expect(kinds.contains(kind.name) && codes.contains(Int(code)), "\(kind)")
     }
   }

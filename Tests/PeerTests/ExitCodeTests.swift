@@ -45,9 +45,9 @@ import Testing
     arguments: [
       (.failed, 1), (.usage, 2), (.pairing, 3), (.refused, 4), (.connectionLost, 5), (.noSpace, 6), (.importFailed, 7),
       (.exportFailed, 9), (.busy, 10), (.interrupted, 130), (.terminated, 143),
-    ] as [(TransferFailure.Kind, Int32)])
-  func `every failure has its code`(kind: TransferFailure.Kind, code: Int32) {
-    expect(ExitCode.of(TransferFailure(kind, "")), is: code)
+    ] as [(Failure.Kind, Int32)])
+  func `every failure has its code`(kind: Failure.Kind, code: Int32) {
+    expect(ExitCode.of(Failure(.failed, "", as: kind)), is: code)
     expect("\(kind)", is: kind.name)
   }
 }

@@ -3,6 +3,7 @@ import Foundation
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
+import MigrationWire
 import TestSupport
 import Testing
 
@@ -14,8 +15,8 @@ import Testing
 
   init() throws { scratch = try Scratch() }
 
-  private func failure(_ path: [UInt8], owner: UInt32? = nil) -> TransferFailure? {
-    do throws(TransferFailure) {
+  private func failure(_ path: [UInt8], owner: UInt32? = nil) -> Failure? {
+    do throws(Failure) {
       try TransferStore.check(path, owner: owner ?? own, hint: "")
       return nil
     } catch {
@@ -121,7 +122,7 @@ import Testing
     expect(try chosen(["XDG_DATA_HOME", "HOME"], "/a"), is: Array("/x/peer".utf8))
     expect(try chosen(["HOME"], "/a"), is: Array("/h/.local/share/peer".utf8))
     expect(try chosen([], "/a"), is: Array("/a/.local/share/peer".utf8))
-    expect(#expect(throws: TransferFailure.self) { try chosen([], nil) }?.kind, is: .usage)
+    expect(#expect(throws: Failure.self) { try chosen([], nil) }?.kind, is: .usage)
   }
 
   @Test(arguments: [["receive", "."], ["send", "/etc", "--to", "127.0.0.1:1"]])

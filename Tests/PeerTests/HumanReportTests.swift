@@ -86,7 +86,7 @@ import Testing
   @Test func `a search without a result names the command for this device's firewall`() {
     expect(Firewall.ufw.explaining(.noneFound).hint?.hasSuffix("one here: sudo ufw allow 5353/udp"), is: true)
     expect(Firewall.unknown.explaining(.noneFound), is: .noneFound)
-    let other = TransferFailure(.connectionLost, "no route to 192.0.2.7", hint: "Check the address.")
+    let other = Failure(.unreachable, "no route to 192.0.2.7", hint: "Check the address.")
     expect(Firewall.ufw.explaining(other), is: other)
   }
 
@@ -188,7 +188,7 @@ import Testing
     _ = said(.listening(Listening(addresses: [], port: 5)))
     expect(said(Samples.progress(1, of: 600)).isEmpty, is: false)
     expect(said(Samples.progress(1, of: 600)).isEmpty)
-    _ = said(.failed(TransferFailure(.failed, "it failed")))
+    _ = said(.failed(Failure(.failed, "it failed")))
     expect(said(Samples.progress(1, of: 600)).isEmpty, is: false)
   }
 
@@ -308,11 +308,11 @@ import Testing
 
   @Test func `a failure is an error with a hint`() {
     _ = terminal.handle(Samples.progress(1), at: Samples.moment())
-    let rendering = terminal.fail(TransferFailure(.connectionLost, "the other device is gone", hint: "start again"))
+    let rendering = terminal.fail(Failure(.unreachable, "the other device is gone", hint: "start again"))
     expect(
       rendering.standardError, is: "\r\u{1B}[2Kpeer: error: the other device is gone\npeer: hint: start again\n")
     expect(rendering.standardOutput.isEmpty)
-    expect(terminal.fail(TransferFailure(.failed, "no")).standardError, is: "peer: error: no\n")
+    expect(terminal.fail(Failure(.failed, "no")).standardError, is: "peer: error: no\n")
   }
 
   @Test func `existing, differing and renamed items are reported`() {
@@ -339,7 +339,7 @@ import Testing
   @Test func `one sentence says that nothing was taken, and how it follows`() {
     var text = said(.plan(Array(Samples.parts.prefix(2)), availableBytes: nil))
     for number in 0..<2 { text += said(.partEnded(PartEnd(UInt16(number), "a", .notTaken))) }
-    let end = log.handle(.failed(Fault.notTaken.failure), at: Samples.moment())
+    let end = log.handle(.failed(Failure.notTaken), at: Samples.moment())
     text += end.standardError + end.standardOutput
     expect(text.components(of: "you did not take it") == 1 && text.components(of: "answer with 'all'") == 1, "\(text)")
   }

@@ -124,12 +124,11 @@ import Testing
   }
 
   @Test func `a failure names its entry and has exact figures`() {
-    let subject = TransferFailure.Subject(
-      name: [0x61, 0xFF], bytes: Close.Space(needed: 12_300_000_000, available: 1), items: nil)
-    let rendering = report.fail(TransferFailure(.noSpace, "no", about: subject))
+    let rendering = report.fail(
+      Failure(.refused, "no", name: [0x61, 0xFF], bytes: Close.Space(needed: 12_300_000_000, available: 1)))
     expect(
       rendering.standardOutput,
-      is: #"{"event":"error","code":6,"kind":"noSpace","message":"no","hint":null,"name":"a\\xff","nameBase64":"Yf8=","#
+      is: #"{"event":"error","code":4,"kind":"refused","message":"no","hint":null,"name":"a\\xff","nameBase64":"Yf8=","#
         + #""neededBytes":12300000000,"availableBytes":1}"# + "\n")
   }
 
@@ -164,7 +163,7 @@ import Testing
   }
 
   @Test func `a failure is reported to the program and to the person`() {
-    let rendering = report.fail(TransferFailure(.noSpace, "the disk is \"full\"", hint: "make room"))
+    let rendering = report.fail(Failure(.noSpace, "the disk is \"full\"", hint: "make room"))
     expect(
       rendering.standardOutput,
       is: #"{"event":"error","code":6,"kind":"noSpace","message":"the disk is \"full\"","hint":"make room"}"# + "\n")

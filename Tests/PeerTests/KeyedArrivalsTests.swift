@@ -37,7 +37,7 @@ import Testing
 
   private func refusal(_ part: Part, replacing: Bool = false) throws -> String? {
     let arrivals = try arrivals(replacing: replacing)
-    return thrown { () throws(ArchiveError) in _ = try arrivals.importer(of: part) }?.description
+    return thrown { () throws(Failure) in _ = try arrivals.importer(of: part) }?.description
   }
 
   @Test func `folders of a home go where this home has them`() throws {
@@ -46,7 +46,7 @@ import Testing
     expect(importer.existing, is: .merge)
     // No place of the sender's choosing.
     expect(try importer.unplaceable(roots).map(\.root), is: [2])
-    #expect(throws: ArchiveError.self) { try arrivals().importer(of: Part(.role("office", roots), name: "x")) }
+    #expect(throws: Failure.self) { try arrivals().importer(of: Part(.role("office", roots), name: "x")) }
   }
 
   @Test func `an app goes where this device's description says, and to no key beyond it`() throws {
@@ -57,7 +57,7 @@ import Testing
     let known = try arrivals()
     for app in ["unknown", "../x"] {
       let part = self.part(app, "config")
-      let error = thrown { () throws(ArchiveError) in _ = try known.importer(of: part) }
+      let error = thrown { () throws(Failure) in _ = try known.importer(of: part) }
       expect(error?.code == .notInstalled && error?.hint?.contains("describe the app") == true)
     }
     expect(try arrivals().missing(for: part), is: .package("x11"))
@@ -67,7 +67,7 @@ import Testing
     var record = MigrationRecord()
     let teller = Part(.folders([Root(kind: .directory, name: [97])]), name: "a", packages: ["no-such-package"])
     record.note(.plan([teller, part("x", "config")], availableBytes: nil), at: 0)
-    record.note(.partEnded(PartEnd(0, "a", Fault(.exists, "it is there"))), at: 1)
+    record.note(.partEnded(PartEnd(0, "a", Failure(.exists, "it is there"))), at: 1)
     expect(try arrivals().nextSteps(after: record), is: [])
     record.note(.partEnded(PartEnd(1, "x", Samples.result())), at: 2)
     let steps = try arrivals().nextSteps(after: record)

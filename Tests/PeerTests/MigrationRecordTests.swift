@@ -22,11 +22,11 @@ import Testing
   }
 
   @Test func `each part has a row, and the newest end of a part counts`() {
-    let busy = Fault(.appInUse, "the app c is running", hint: "Close it first.")
+    let busy = Failure(.appInUse, "the app c is running", hint: "Close it first.")
     let events: [TransferEvent] = [
       .plan(parts, availableBytes: nil), .renamed(path: Array("a/x".utf8), target: Array("a/x (2)".utf8)),
       .partEnded(PartEnd(0, "a", Samples.result())), .partEnded(PartEnd(2, "c", busy)),
-      .partEnded(PartEnd(1, "b", root: Array("music".utf8), Fault(.exists, "a file is there"))),
+      .partEnded(PartEnd(1, "b", root: Array("music".utf8), Failure(.exists, "a file is there"))),
     ]
     let text = table(events)
     let rows = text.split(separator: "\n").map { $0.split(separator: " ").prefix(3).joined(separator: " ") }
@@ -50,13 +50,13 @@ import Testing
 
   @Test func `where apps have data of their own and nothing else failed, the command to paste replaces it`() {
     let plan = TransferEvent.plan(parts, availableBytes: nil)
-    let held = TransferEvent.partEnded(PartEnd(1, "b", Fault(.exists, "it has data", hint: DataHint.appHasData.text)))
+    let held = TransferEvent.partEnded(PartEnd(1, "b", Failure(.exists, "it has data", hint: DataHint.appHasData.text)))
     let text = table([plan, held])
     expect(text.contains("  peer send 'a b' --replace\n") && !text.contains("Remove the causes"))
     let missing = TransferEvent.notStored(NotStored(path: [97], .unreadable))
     let both = table([plan, held, missing, .partEnded(PartEnd(0, "a", Samples.result(unsent: 1)))])
     expect(both.contains("  peer send 'a b' --replace\n") && both.contains("Remove the causes"), "\(both)")
-    let other = table([plan, held, .partEnded(PartEnd(2, "c", Fault(.appInUse, "it is in use")))])
+    let other = table([plan, held, .partEnded(PartEnd(2, "c", Failure(.appInUse, "it is in use")))])
     expect(other.contains("  peer send 'a b'\n") && other.contains("'peer receive --everything --replace'"))
   }
 
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test func `a part that was changed on the new computer, and has nothing newer, is present and asks for nothing`() {
-    let known = PartEnd(1, "b", Fault(.nothingNewer, "nothing is newer"))
+    let known = PartEnd(1, "b", Failure(.nothingNewer, "nothing is newer"))
     let text = table([
       .plan(Array(parts.prefix(2)), availableBytes: nil), .partEnded(PartEnd(0, "a", Samples.result())),
       .partEnded(known), .done(Samples.result(presentParts: 1)),
@@ -87,7 +87,7 @@ import Testing
     var record = MigrationRecord()
     record.note(.offer(Samples.offer, availableBytes: nil, of: parts[1]), at: 0)
     expect(record.arrived.isEmpty)
-    let fault = Fault(.unfit, "a file is there", hint: DataHint.noFolder.text)
+    let fault = Failure(.unfit, "a file is there", hint: DataHint.noFolder.text)
     record.note(.partEnded(PartEnd(0, "b", root: Array("Music".utf8), fault)), at: 1)
     record.note(.done(Samples.result(failedParts: 1)), at: 2)
     record.advice = ["Install it: apt install x"]
@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test func `a failure that no session continues needs a code again`() {
-    let text = table([.plan(parts, availableBytes: nil), .partEnded(PartEnd(0, "a", Fault(.exists, "it is there")))])
+    let text = table([.plan(parts, availableBytes: nil), .partEnded(PartEnd(0, "a", Failure(.exists, "it is there")))])
     expect(text.contains("peer send 'a b'") && !text.contains("without a code"))
   }
 

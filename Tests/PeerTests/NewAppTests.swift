@@ -4,6 +4,7 @@ import Glibc
 import MigrationEngine
 import MigrationHost
 import MigrationSystem
+import MigrationWire
 import TestSupport
 import Testing
 
@@ -111,8 +112,8 @@ import Testing
     try NewAppFolder.open(scratch.at(name)).write(files)
   }
 
-  private func failure(_ files: [NewAppFile], _ name: String) -> TransferFailure? {
-    #expect(throws: TransferFailure.self) { try write(files, to: name) }
+  private func failure(_ files: [NewAppFile], _ name: String) -> Failure? {
+    #expect(throws: Failure.self) { try write(files, to: name) }
   }
 
   private let file = NewAppFile(path: "a/b/file", text: "text\n")
@@ -160,7 +161,7 @@ import Testing
     _ = try scratch.directory.openDirectoryBeneath(path).createFile("Package.swift")
   }
 
-  private func find(_ named: String?, program: String, shared: [String] = []) throws(TransferFailure) -> String {
+  private func find(_ named: String?, program: String, shared: [String] = []) throws(Failure) -> String {
     try KitSources.find(
       named.map { scratch.at($0) }, program: scratch.at(program), shared: shared.map { scratch.at($0) })
   }
@@ -207,12 +208,12 @@ import Testing
   @Test func `if the sources are not found, a hint tells how to name them`() throws {
     try scratch.directory.makeDirectory("bin")
     _ = try scratch.directory.createFile("Package.swift")
-    for (named, kind) in [(nil, .usage), ("bin", .refused), ("missing", .usage)] as [(String?, TransferFailure.Kind)] {
-      let failure = #expect(throws: TransferFailure.self) { try find(named, program: "bin/peer") }
+    for (named, kind) in [(nil, .usage), ("bin", .refused), ("missing", .usage)] as [(String?, Failure.Kind)] {
+      let failure = #expect(throws: Failure.self) { try find(named, program: "bin/peer") }
       expect(failure?.kind, is: kind)
       expect(failure?.hint?.contains("PREFIX/share/peer/package"), is: true)
     }
-    let failure = #expect(throws: TransferFailure.self) {
+    let failure = #expect(throws: Failure.self) {
       try find(nil, program: "bin/peer", shared: ["missing", "my data"])
     }
     expect(failure?.message.hasSuffix(", nor in '\(scratch.path("missing"))', '\(scratch.path("my data"))'"), is: true)

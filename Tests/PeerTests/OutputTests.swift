@@ -71,12 +71,12 @@ import Testing
   }
 
   @Test func `a failure is the last output, even without other output`() {
-    expect(output.fail(TransferFailure(.refused, "no")), is: 4)
+    expect(output.fail(Failure(.refused, "no")), is: 4)
     expect(paper.text, is: [#"{"event":"error","code":4,"kind":"refused","message":"no","hint":null}"#])
   }
 
   @Test func `an interruption names the way to go on, once data has moved, or the sender has a record`() {
-    let interrupted = TransferFailure(.interrupted, "interrupted")
+    let interrupted = Failure(.interrupted, "interrupted")
     expect(output.fail(interrupted), is: 130)
     expect(paper.text.last?.hasSuffix(#""hint":null}"#), is: true)
     let other = Output(JSONReport(), to: paper.target())

@@ -8,8 +8,8 @@ import Testing
 
 /// The file of `--owner-map`.
 @Suite struct OwnerMapTests {
-  private func parse(_ text: String) -> Result<OwnerMap, TransferFailure> {
-    do throws(TransferFailure) {
+  private func parse(_ text: String) -> Result<OwnerMap, Failure> {
+    do throws(Failure) {
       return .success(
         try OwnerMapFile.parse(Array(text.utf8), "map", user: { $0 == Array("ann".utf8) ? 1001 : nil }) { _ in 50 })
     } catch {

@@ -3,6 +3,7 @@ import MigrationArchive
 import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
+import MigrationWire
 import TestSupport
 import Testing
 
@@ -32,17 +33,17 @@ import Testing
   }
 
   @Test func `a missing file, a directory or a file without text is a usage error`() throws {
-    let missing = #expect(throws: TransferFailure.self) { try selection(.file(Array("/nowhere/p".utf8))) }
+    let missing = #expect(throws: Failure.self) { try selection(.file(Array("/nowhere/p".utf8))) }
     expect(missing?.kind, is: .usage)
     expect(missing?.message, is: "--exclude-from: '/nowhere/p' cannot be read: No such file or directory")
     expect(missing?.hint?.contains("standard input"), is: true)
-    let directory = #expect(throws: TransferFailure.self) { try selection(.file(Array("/".utf8))) }
+    let directory = #expect(throws: Failure.self) { try selection(.file(Array("/".utf8))) }
     expect(directory?.message, is: "--exclude-from: '/' cannot be read: Is a directory")
     try withFile([0xFF, 0xFE, 0x61, 0, 0x0A, 0]) { path in
-      let failure = #expect(throws: TransferFailure.self) { try selection(.file(Array(path.utf8))) }
+      let failure = #expect(throws: Failure.self) { try selection(.file(Array(path.utf8))) }
       expect(failure?.message, is: "--exclude-from: '\(path)' is not plain text")
     }
-    let endless = #expect(throws: TransferFailure.self) { try selection(.file(Array("/dev/zero".utf8))) }
+    let endless = #expect(throws: Failure.self) { try selection(.file(Array("/dev/zero".utf8))) }
     expect(endless?.message, is: "--exclude-from: '/dev/zero' cannot be read: it is too long")
   }
 

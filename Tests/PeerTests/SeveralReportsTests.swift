@@ -18,7 +18,7 @@ import Testing
     expect(said(.of(two, .staged)), is: "[02000000] All data has arrived.\n")
     expect(said(.of(one, .staged)), is: "[lap\\ntop] All data has arrived.\n")
     expect(said(.notice("a")), is: "peer: note: a\n")
-    let failure = TransferFailure(.noSpace, "no room", hint: "Make room.")
+    let failure = Failure(.noSpace, "no room", hint: "Make room.")
     expect(
       said(.of(one, .failed(failure))), is: "[lap\\ntop] peer: error: no room\n[lap\\ntop] peer: hint: Make room.\n")
     // What comes later is about another transfer.

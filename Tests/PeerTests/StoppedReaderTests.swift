@@ -124,7 +124,7 @@ final class HeldPipe: Sendable {
     let errors = try HeldPipe()
     let output = Output(JSONReport(), to: .descriptors(output: pipe.writing, error: errors.writing))
     tell(30, to: output)
-    let ending = try RunningThread("end") { output.fail(TransferFailure(.refused, "no")) }
+    let ending = try RunningThread("end") { output.fail(Failure(.refused, "no")) }
     expect(try ending.value(), is: 4)
     expect(errors.line(), is: "peer: error: no")
   }
@@ -153,7 +153,7 @@ final class HeldPipe: Sendable {
     tell(3000, to: output)
     output.handle(.paired(label: "a", address: "b"))
     tell(3000, to: output)
-    let ending = try RunningThread("end") { output.fail(TransferFailure(.noSpace, "full")) }
+    let ending = try RunningThread("end") { output.fail(Failure(.noSpace, "full")) }
     let lines = pipe.lines(to: #"{"event":"error""#)
     expect(try ending.value(), is: 6)
     let missed = lines.compactMap { line -> Int? in

@@ -1,6 +1,7 @@
 import Expectations
 import MigrationEngine
 import MigrationTransfer
+import MigrationWire
 import Testing
 
 @testable import peer
@@ -290,7 +291,7 @@ import Testing
 
   @Test(arguments: mistakes)
   func `a usage error has a message and a hint`(mistake: Mistake) {
-    let failure = #expect(throws: TransferFailure.self) { try Command(mistake.words.map { Array($0.utf8) }) }
+    let failure = #expect(throws: Failure.self) { try Command(mistake.words.map { Array($0.utf8) }) }
     expect(failure?.kind, is: .usage)
     expect(failure?.message, is: mistake.message)
     let hint = failure?.hint ?? "no hint"
@@ -301,7 +302,7 @@ import Testing
 
   @Test(arguments: ["h:99999", "h:+1", "a b", "fe80::1:x", "[::1"])
   func `an invalid address is refused before any question`(text: String) {
-    let failure = #expect(throws: TransferFailure.self) {
+    let failure = #expect(throws: Failure.self) {
       try Command(["send", "a", "--to", text].map { Array($0.utf8) })
     }
     expect(failure?.kind, is: .usage)
@@ -310,7 +311,7 @@ import Testing
 
   @Test func `a value that is not text is escaped`() {
     let words = ["receive", "--label"].map { Array($0.utf8) } + [[0x61, 0xFF]]
-    let failure = #expect(throws: TransferFailure.self) { try Command(words) }
+    let failure = #expect(throws: Failure.self) { try Command(words) }
     expect(failure?.message, is: "the value of --label is not UTF-8: $'a\\xff'")
   }
 

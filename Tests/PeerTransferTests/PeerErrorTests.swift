@@ -1,6 +1,7 @@
 import Expectations
 import MigrationEngine
 import MigrationSystem
+import MigrationWire
 import PeerTransfer
 import TestSupport
 import Testing
@@ -145,11 +146,11 @@ import Testing
   }
 
   @Test(arguments: [
-    TransferFailure.Kind.failed, .usage, .pairing, .refused, .connectionLost, .noSpace, .importFailed, .exportFailed,
+    Failure.Kind.failed, .usage, .pairing, .refused, .connectionLost, .noSpace, .importFailed, .exportFailed,
     .busy,
     .interrupted,
   ])
-  func `errors have the command's exit codes`(kind: TransferFailure.Kind) {
-    expect(PeerError(TransferFailure(kind, "")).exitCode, is: kind.rawValue)
+  func `errors have the command's exit codes`(kind: Failure.Kind) {
+    expect(PeerError(Failure(.failed, "", as: kind)).exitCode, is: kind.rawValue)
   }
 }

@@ -1,5 +1,6 @@
 import Expectations
 import Foundation
+import MigrationWire
 import PeerTransfer
 import TestSupport
 import Testing

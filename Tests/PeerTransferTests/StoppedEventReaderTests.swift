@@ -58,7 +58,7 @@ import Testing
     buffer.add(.notStored(NotStored(path: [0x61], .unreadable)))
     buffer.add(.done(result))
     buffer.add(.done(sound))
-    let stopped = TransferFailure(.interrupted, "interrupted")
+    let stopped = Failure(.interrupted, "interrupted")
     expect(buffer.close(.failure(stopped)), is: .failure(PeerError(stopped)))
     let events = await all(of: PeerEvents(buffer: buffer))
     let verdicts = events.compactMap { if case .done(let result) = $0 { result.isComplete } else { nil } }
@@ -77,7 +77,7 @@ import Testing
       buffer.add(
         .progress(TransferProgress(phase: .sending, bytes: bytes, totalBytes: 100_000, items: 1, totalItems: 1)))
     }
-    _ = buffer.close(.failure(TransferFailure(.failed, "it is over")))
+    _ = buffer.close(.failure(Failure(.failed, "it is over")))
     let events = await all(of: PeerEvents(buffer: buffer))
     let last = TransferProgress(phase: .sending, bytes: 100_000, totalBytes: 100_000, items: 1, totalItems: 1)
     expect(events, is: [.progress(PeerProgress(last)), .failed(PeerError(.failed, "it is over"))])

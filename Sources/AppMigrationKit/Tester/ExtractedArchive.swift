@@ -1,6 +1,7 @@
 internal import MigrationArchive
 internal import MigrationHost
 internal import MigrationSystem
+import MigrationWire
 internal import MigrationWire
 
 /// A tested export's archive. Appended items pass the same frames and the same staging as between
@@ -47,8 +48,8 @@ final class ExtractedArchive: Sendable {
   /// Appends an item; returns when it has been read.
   func append(_ item: consuming AppendableItem, at path: ArchivePath) throws {
     var item = Optional(item)
-    do throws(ArchiveError) {
-      try assembly.withLock { assembly throws(ArchiveError) in
+    do throws(Failure) {
+      try assembly.withLock { assembly throws(Failure) in
         guard let item = item.take() else { return }
         switch consume item {
         case .open(let descriptor):
@@ -101,9 +102,9 @@ final class ExtractingReader {
   var compressedSize: Int? { compression?.total }
 
   /// Reads until `isOver`; throws when the export is cancelled.
-  func read(until isOver: () -> Bool) throws(ArchiveError) {
+  func read(until isOver: () -> Bool) throws(Failure) {
     while !isOver() {
-      if isCancelled() { throw ArchiveError(.stopped, "the export was cancelled") }
+      if isCancelled() { throw Failure(.stopped, "the export was cancelled") }
       frame.number += 1
       // All earlier data is already written.
       switch source.fill(&frame, written: frame.number) {
@@ -118,15 +119,15 @@ final class ExtractingReader {
   /// The longest delay of a cancellation.
   private static let longestPause = 0.1
 
-  private func write() throws(ArchiveError) {
+  private func write() throws(Failure) {
     let filled = frame
     do {
       try writer.write(filled.bytes.span, entries: 0..<filled.count)
       try compression?.add(filled)
-    } catch let error as ArchiveError {
+    } catch let error as Failure {
       throw error
     } catch {
-      throw ArchiveError(.storage, "the archive contradicts itself: \(error)")
+      throw Failure(.storage, "the archive contradicts itself: \(error)")
     }
     frame.removeAll()
   }

@@ -35,14 +35,14 @@ struct AppendedPaths {
   private var lastParent: ArchivePath?
 
   /// Fails if the archive already has an item with this path.
-  func checkFree(_ path: ArchivePath) throws(ArchiveError) {
+  func checkFree(_ path: ArchivePath) throws(Failure) {
     try checkParents(of: path)
     let hash = hash(path.bytes)
     if kinds[hash] != nil || reserved.contains(hash) || reservedWithin[hash] != nil { throw Self.exists(path) }
   }
 
   /// Fails if an item other than a directory has the path.
-  func checkDirectory(_ path: ArchivePath) throws(ArchiveError) {
+  func checkDirectory(_ path: ArchivePath) throws(Failure) {
     try checkParents(of: path)
     let hash = hash(path.bytes)
     if kinds[hash] == .other || reserved.contains(hash) { throw Self.exists(path) }
@@ -50,7 +50,7 @@ struct AppendedPaths {
 
   /// The paths that a tree takes under a prefix, and its directories that the archive already has.
   /// Fails if an item would be a duplicate.
-  func check(_ tree: SourceTree, beneath prefix: ArchivePath) throws(ArchiveError) -> (taken: [Taken], merged: Set<Int>)
+  func check(_ tree: SourceTree, beneath prefix: ArchivePath) throws(Failure) -> (taken: [Taken], merged: Set<Int>)
   {
     var taken: [Taken] = []
     taken.reserveCapacity(tree.nodes.count)
@@ -109,10 +109,10 @@ struct AppendedPaths {
     if !becameReal.isEmpty { implied = implied.filter { !becameReal.contains(hash($0.bytes)) } }
   }
 
-  private func checkParents(of path: ArchivePath) throws(ArchiveError) {
+  private func checkParents(of path: ArchivePath) throws(Failure) {
     guard let parent = path.parent, parent != lastParent else { return }
     guard impliedBytes + parent.depth * parent.bytes.count / 2 <= Self.mostImpliedBytes else {
-      throw ArchiveError(.path, "\(VisibleText.quoted(path)) is nested in too many directories", name: path.bytes)
+      throw Failure(.path, "\(VisibleText.quoted(path)) is nested in too many directories", name: path.bytes)
     }
     for parent in parent.lineage {
       let hash = hash(parent.bytes)
@@ -138,9 +138,9 @@ struct AppendedPaths {
     return hash.finish()
   }
 
-  private static func exists(_ path: ArchivePath, _ inner: ArchivePath? = nil) -> ArchiveError {
+  private static func exists(_ path: ArchivePath, _ inner: ArchivePath? = nil) -> Failure {
     let bytes = inner.map { path.bytes + [UInt8(ascii: "/")] + $0.bytes } ?? path.bytes
-    return ArchiveError(
+    return Failure(
       .exists, "the archive already has an item \(VisibleText.quoted(bytes))", name: bytes)
   }
 }

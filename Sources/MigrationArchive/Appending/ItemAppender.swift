@@ -27,16 +27,15 @@ package final class ItemAppender {
   }
 
   /// Begins to append the file, or the directory with its contents, that a descriptor refers to.
-  package func begin(_ item: consuming Descriptor, at path: [UInt8]) throws(ArchiveError) -> Append {
+  package func begin(_ item: consuming Descriptor, at path: [UInt8]) throws(Failure) -> Append {
     let path = try check(path)
-    let status = try SystemError.mapped(item.status()) {
-      ArchiveError(.source, "\(VisibleText.quoted(path)) cannot be read", name: path.bytes, cause: $0)
-    }
+    let status = try Failure.wrapping(
+      .source, "\(VisibleText.quoted(path)) cannot be read", name: path.bytes, item.status())
     switch status.kind {
     case .regular: return try beginFile(item, status, at: path)
     case .directory: return try beginDirectory(Directory(owning: item), at: path)
     default:
-      throw ArchiveError(
+      throw Failure(
         .source, "\(VisibleText.quoted(path)) is neither a file nor a directory", name: path.bytes)
     }
   }
@@ -46,17 +45,17 @@ package final class ItemAppender {
 
   /// Ends an append that has been read. Throws the error that kept it, or a part of it, out of the
   /// archive.
-  package func end(_ append: Append) throws(ArchiveError) {
+  package func end(_ append: Append) throws(Failure) {
     let unsent = export.forget(append.batch)
     if append.isFile { paths.settle(append.path, isTaken: unsent == nil) }
     guard let unsent else { return }
     let words = unsent.reason == .keepsChanging ? "keeps changing while it is read" : "cannot be read"
-    throw ArchiveError(
+    throw Failure(
       .source, "\(VisibleText.quoted(unsent.path)) \(words)", name: unsent.path, cause: unsent.cause)
   }
 
   /// Appends a symbolic link.
-  package func appendLink(target: [UInt8], modified: ItemTime, at path: [UInt8]) throws(ArchiveError) {
+  package func appendLink(target: [UInt8], modified: ItemTime, at path: [UInt8]) throws(Failure) {
     let path = try check(path)
     try paths.checkFree(path)
     // A link has only its target and its time, so its generation is made of them.
@@ -83,21 +82,21 @@ package final class ItemAppender {
     export.endGrowing()
   }
 
-  private func check(_ path: [UInt8]) throws(ArchiveError) -> ArchivePath {
+  private func check(_ path: [UInt8]) throws(Failure) -> ArchivePath {
     try Violation.mapped(ArchivePath(path)) { _ in
-      ArchiveError(.path, "\(VisibleText.quoted(path)) is not a valid path for an item", name: path)
+      Failure(.path, "\(VisibleText.quoted(path)) is not a valid path for an item", name: path)
     }
   }
 
   private func beginFile(
     _ item: consuming Descriptor, _ status: FileStatus, at path: ArchivePath
-  ) throws(ArchiveError) -> Append {
+  ) throws(Failure) -> Append {
     try paths.checkFree(path)
     let place: AppendedPlace
     do {
       place = try AppendedPlace(file: item)
     } catch {
-      throw ArchiveError(.source, "\(VisibleText.quoted(path)) cannot be read", name: path.bytes, cause: error)
+      throw Failure(.source, "\(VisibleText.quoted(path)) cannot be read", name: path.bytes, cause: error)
     }
     var tree = SourceTree()
     _ = tree.add(path.name.span, status, kind: .file, parent: -1)
@@ -108,7 +107,7 @@ package final class ItemAppender {
 
   private func beginDirectory(
     _ directory: consuming Directory, at path: ArchivePath
-  ) throws(ArchiveError) -> Append {
+  ) throws(Failure) -> Append {
     let directory = SharedDirectory(directory)
     try paths.checkDirectory(path)
     let tree = try SourceWalk.walk(contentsOf: directory) { self.export.isStopped }
@@ -121,7 +120,7 @@ package final class ItemAppender {
         export.add([record.record], leavingBehind: record.leftBehind)
       }
     } catch {
-      throw ArchiveError(.source, "\(VisibleText.quoted(path)) cannot be read", name: path.bytes, cause: error)
+      throw Failure(.source, "\(VisibleText.quoted(path)) cannot be read", name: path.bytes, cause: error)
     }
     paths.take(taken)
     let batch = SourceBatch(roots: [AppendedPlace(place)], tree: tree, prefix: path, merging: merged)

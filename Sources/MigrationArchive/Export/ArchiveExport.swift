@@ -36,7 +36,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     /// The totals, without the work that readers have in hand.
     var sum = ArchiveSum()
     /// Why no more can be read.
-    var failure: ArchiveError?
+    var failure: Failure?
     /// The records of items that need no reading.
     var records: [ItemRecord] = []
     /// The number of frames filled with small items as they were added.
@@ -71,7 +71,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
   }
 
   package var isStopped: Bool { settings.listener.stopSignal.isSet }
-  static var stopped: ArchiveError { ArchiveError(.stopped, "the transfer has ended") }
+  static var stopped: Failure { Failure(.stopped, "the transfer has ended") }
 
   // MARK: Adding items
 
@@ -108,7 +108,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
 
   /// Waits until a batch has been read. Returns its first item that belongs to the archive and
   /// could not be sent.
-  package func wait(for batch: WorkList.Batch) throws(ArchiveError) -> NotStored? {
+  package func wait(for batch: WorkList.Batch) throws(Failure) -> NotStored? {
     try wait { $0.list.isDone(batch) }
     return forget(batch)
   }
@@ -123,7 +123,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
   }
 
   /// Waits until every item has been read, and counts the directories that stay left out.
-  package func waitUntilRead() throws(ArchiveError) {
+  package func waitUntilRead() throws(Failure) {
     try wait { $0.isRead }
     let count = state.withLock { state in
       let count = state.batches.keys.reduce(0) { $0 + (state.batches[$1]?.folders.take() ?? 0) }
@@ -133,8 +133,8 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     settings.listener.skipped(items: count, bytes: 0)
   }
 
-  private func wait(_ isOver: (State) -> Bool) throws(ArchiveError) {
-    let end = state.wait { state -> Result<Void, ArchiveError>? in
+  private func wait(_ isOver: (State) -> Bool) throws(Failure) {
+    let end = state.wait { state -> Result<Void, Failure>? in
       if isStopped { return .failure(Self.stopped) }
       return state.failure.map { .failure($0) } ?? (isOver(state) ? .success(()) : nil)
     }
@@ -142,7 +142,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
   }
 
   /// Throws the error that prevents further reading.
-  package func check() throws(ArchiveError) {
+  package func check() throws(Failure) {
     if let failure = state.withLock({ $0.failure }) { throw failure }
   }
 

@@ -28,7 +28,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
   /// The directory of the files that have been requested from the disk ahead of time.
   var ahead: (batch: WorkList.Batch, parent: Int32, directory: Place)?
 
-  init(_ number: WorkList.Reader, isGrowing: Bool = false, of export: Export) throws(ArchiveError) {
+  init(_ number: WorkList.Reader, isGrowing: Bool = false, of export: Export) throws(Failure) {
     self.number = number
     self.isGrowing = isGrowing
     self.export = export
@@ -150,7 +150,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
       }
     } catch let error as SystemError {
       unsent(item, error, in: batch)
-    } catch let error as ArchiveError {
+    } catch let error as Failure {
       if let cause = error.cause { unsent(item, cause, in: batch) } else { unsent(item, .beyondLimits, in: batch) }
     } catch {
       unsent(item, .beyondLimits, in: batch)

@@ -48,7 +48,7 @@ struct FileExport<Place: SourceDirectory> {
 
   /// Reads the file and adds it, unless the receiver holds it. A failure to open or read it throws
   /// the kernel's error.
-  mutating func run() throws(ArchiveError) -> FileOutcome<Place.File> {
+  mutating func run() throws(Failure) -> FileOutcome<Place.File> {
     if packer.isResuming, let held = try heldGeneration() { return .sent(held) }
     let file = try reading { () throws(SystemError) in try directory.open(name) }
     if let generation = addOldFile(file) { return .sent(generation) }
@@ -60,7 +60,7 @@ struct FileExport<Place: SourceDirectory> {
       return .unsettled(look.unsettledSeconds, before.changed)
     }
     guard before.kind == .regular else {
-      throw ArchiveError("reading", path, SystemError(reason: "it is no longer a regular file", operation: "read"))
+      throw Failure("reading", path, SystemError(reason: "it is no longer a regular file", operation: "read"))
     }
     let generation = packer.generation(of: before.fingerprint(on: directory.fileSystem(of: before)))
     guard var record = ItemRecord(before, path: path, generation: generation, withOwner: owners != nil) else {
@@ -83,7 +83,7 @@ struct FileExport<Place: SourceDirectory> {
     return .sent(generation)
   }
 
-  private func addEmpty(_ file: Place.File, _ record: ItemRecord, _ before: FileStatus) throws(ArchiveError) -> Bool {
+  private func addEmpty(_ file: Place.File, _ record: ItemRecord, _ before: FileStatus) throws(Failure) -> Bool {
     let after = try reading { () throws(SystemError) in try file.status() }
     guard after.isSameState(as: before) else { return false }
     packer.add(record)
@@ -92,7 +92,7 @@ struct FileExport<Place: SourceDirectory> {
 
   /// The file's generation, if the receiver has the file in its current state; this check opens no
   /// file.
-  private func heldGeneration() throws(ArchiveError) -> Generation? {
+  private func heldGeneration() throws(Failure) -> Generation? {
     let status = try reading { () throws(SystemError) in try directory.status(name) }
     let generation = packer.generation(of: status.fingerprint(on: directory.fileSystem(of: status)))
     guard status.kind == .regular, let record = ItemRecord(status, path: path, generation: generation) else {
@@ -106,7 +106,7 @@ struct FileExport<Place: SourceDirectory> {
 
   private mutating func addWhole(
     _ file: Place.File, _ record: ItemRecord, _ before: FileStatus
-  ) throws(ArchiveError) -> Bool {
+  ) throws(Failure) -> Bool {
     readSeconds = try reading { () throws(SystemError) in try read(file, as: record) }
     guard readSeconds != nil else { return false }
     let after = try reading { () throws(SystemError) in try file.status() }
@@ -185,11 +185,11 @@ struct FileExport<Place: SourceDirectory> {
 
   /// Adds the file's path to a failure.
   @inline(__always)
-  private func reading<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(ArchiveError) -> Result {
+  private func reading<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(Failure) -> Result {
     do {
       return try body()
     } catch {
-      throw ArchiveError("reading", path, error)
+      throw Failure("reading", path, error)
     }
   }
 }

@@ -11,7 +11,7 @@ extension FolderImport {
   }
 
   /// Whether anything in a staged directory is wanted again.
-  mutating func lacksWanted(_ directory: Item) throws(ArchiveError) -> Bool {
+  mutating func lacksWanted(_ directory: Item) throws(Failure) -> Bool {
     guard arrived?.removals(of: directory.path) == .again else { return false }
     for item in try entries(of: directory) {
       if isWantedAgain(item) { return true }
@@ -22,7 +22,7 @@ extension FolderImport {
 
   /// Whether a staged directory that is not at the destination any more has anything that was not
   /// moved or removed with it. A newer version of what belongs together is nothing new.
-  mutating func holdsWanted(_ directory: Item) throws(ArchiveError) -> Bool {
+  mutating func holdsWanted(_ directory: Item) throws(Failure) -> Bool {
     for item in try entries(of: directory) {
       guard let earlier = arrived?.item(at: item.path), since(earlier) == .removed else { return true }
       if item.kind == .directory, try !isWhole(item), try holdsWanted(item) { return true }
@@ -32,7 +32,7 @@ extension FolderImport {
 
   /// Names the newer versions of what was moved or removed with a directory, and takes out of staging
   /// what is not to arrive beside the rest.
-  mutating func keepAway(_ directory: Item, removing isRemoved: Bool) throws(ArchiveError) {
+  mutating func keepAway(_ directory: Item, removing isRemoved: Bool) throws(Failure) {
     if isRemoved { try unlock(directory.path) }
     var newer: [ArchivePath: (reason: NotStored.Reason, error: UInt16?)] = [:]
     var away: [Item] = []

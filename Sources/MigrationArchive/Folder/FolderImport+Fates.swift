@@ -68,7 +68,7 @@ extension FolderImport {
 
   /// Finds out how to import an item. The name that it gets decides what it is, also where that is not
   /// the name with which it came.
-  mutating func fate(of item: Item) throws(ArchiveError) -> Fate {
+  mutating func fate(of item: Item) throws(Failure) -> Fate {
     let fate = try fateByName(of: item)
     guard let place = fate.place, place != home(of: item.path),
       !(fate.isMerging ? permit?.allows(at: place, isLink: false) ?? true : isTaken(item, at: place))
@@ -77,7 +77,7 @@ extension FolderImport {
   }
 
   /// Gathers the facts for `NameFacts`.
-  private mutating func fateByName(of item: Item) throws(ArchiveError) -> Fate {
+  private mutating func fateByName(of item: Item) throws(Failure) -> Fate {
     if let hindrance = try hindrance(of: item) { return .cannotBeStored(.noPlace, hindrance) }
     if let fate = try fateInCompany(of: item) { return fate }
     // A run before has set an earlier version aside.
@@ -116,7 +116,7 @@ extension FolderImport {
   /// What has the item's own name, as far as the fate depends on it.
   private mutating func own(
     _ item: Item, _ occupant: ExistingEntry, _ facts: inout NameFacts
-  ) throws(ArchiveError) -> NameFacts.Own {
+  ) throws(Failure) -> NameFacts.Own {
     guard item.kind == .directory else {
       if try occupant.isSame(as: stagedOccupant(item.path)) { return .itself }
       // Equal size and time prove nothing of an item whose content the sender found to be another.
@@ -137,7 +137,7 @@ extension FolderImport {
   /// How a fate is performed; `target` is where the earlier version lies, or the item's own name.
   private mutating func fate(
     _ fate: NameFacts.Fate, of item: Item, at target: ArchivePath
-  ) throws(ArchiveError) -> Fate {
+  ) throws(Failure) -> Fate {
     switch fate {
     case .arrives: .arrives(at: target)
     case .beside: try beside(item)
@@ -156,7 +156,7 @@ extension FolderImport {
     }
   }
 
-  private func occupant(at target: ArchivePath, for item: Item) throws(ArchiveError) -> ExistingEntry {
+  private func occupant(at target: ArchivePath, for item: Item) throws(Failure) -> ExistingEntry {
     guard case .found(let there) = try look(at: target, for: item.path) else {
       throw failed(item.path, SystemError(noSuchFile: "open"))
     }
@@ -166,7 +166,7 @@ extension FolderImport {
   /// Imports the item under the next free name next to the taken one. A name that another item of
   /// the archive has is not free, wherever that item is now. Where folders are merged, an equal
   /// item with such a name is taken for it.
-  private mutating func beside(_ item: Item) throws(ArchiveError) -> Fate {
+  private mutating func beside(_ item: Item) throws(Failure) -> Fate {
     for number in 2...Self.besideNames {
       let name = ListedNames.numbered(item.target.name, isDirectory: item.kind == .directory, number: number)
       guard let target = sibling(of: item.target, name) else { break }
@@ -183,7 +183,7 @@ extension FolderImport {
   }
 
   /// Whether an entry with a new name of an item is what an earlier transfer put there.
-  private mutating func isThere(_ item: Item, _ there: ExistingEntry) throws(ArchiveError) -> Bool {
+  private mutating func isThere(_ item: Item, _ there: ExistingEntry) throws(Failure) -> Bool {
     guard item.kind == .directory else { return isCopy(item) }
     guard there.kind == .directory else { return false }
     return try holdsAll(of: item)
@@ -191,7 +191,7 @@ extension FolderImport {
 
   /// Whether no staged item has the name of a target next to the item's own, and none there would
   /// take the item for a companion.
-  private func isFree(_ target: ArchivePath, beside item: Item) throws(ArchiveError) -> Bool {
+  private func isFree(_ target: ArchivePath, beside item: Item) throws(Failure) -> Bool {
     if let path = sibling(of: item.path, Array(target.name)), try isStaged(path, item) { return false }
     guard existing == .merge, item.kind != .directory else { return true }
     for name in Together.companions(of: target.name) {
@@ -201,7 +201,7 @@ extension FolderImport {
     return true
   }
 
-  func isStaged(_ path: ArchivePath, _ item: Item) throws(ArchiveError) -> Bool {
+  func isStaged(_ path: ArchivePath, _ item: Item) throws(Failure) -> Bool {
     try importing(item.path) { () throws(SystemError) in try destination.occupant(ofStaged: path) } != nil
   }
 
@@ -209,17 +209,16 @@ extension FolderImport {
     try? path.parent?.appending(name.span) ?? ArchivePath(name)
   }
 
-  func noNameLeft(for item: Item) -> ArchiveError {
-    ArchiveError(
+  func noNameLeft(for item: Item) -> Failure {
+    Failure(
       .importFailed, "no free name is left for \(VisibleText.quoted(item.path)) in the destination",
       name: item.path.bytes)
   }
 
   /// The staged entries of a directory, sorted by name; of the tree itself without one.
-  mutating func entries(of directory: Item?) throws(ArchiveError) -> [Item] {
-    let entries = try SystemError.mapped(staged.entries(of: directory?.path)) {
-      ArchiveError(.importFailed, "the staging directory cannot be imported", cause: $0)
-    }
+  mutating func entries(of directory: Item?) throws(Failure) -> [Item] {
+    let entries = try Failure.wrapping(
+      .importFailed, "the staging directory cannot be imported", staged.entries(of: directory?.path))
     var items: [Item] = []
     for (name, kind) in entries {
       guard let path = try? directory?.path.appending(name.span) ?? ArchivePath(name) else { continue }
@@ -244,7 +243,7 @@ extension FolderImport {
   }
 
   /// Why nothing can arrive at the place of a root.
-  private func hindrance(of item: Item) throws(ArchiveError) -> SystemError? {
+  private func hindrance(of item: Item) throws(Failure) -> SystemError? {
     guard places != nil, item.path.parent == nil else { return nil }
     let mount = try stagedOccupant(item.path).mount
     let hindrance = try importing(item.path) { () throws(SystemError) in
@@ -257,15 +256,15 @@ extension FolderImport {
 
   /// Items are not renamed from one file system to another: an import that meets a mount point in
   /// the destination names it and leaves it unchanged.
-  func checkFileSystem(of directory: Item, _ there: ExistingEntry) throws(ArchiveError) {
+  func checkFileSystem(of directory: Item, _ there: ExistingEntry) throws(Failure) {
     guard try there.mount != stagedOccupant(directory.path).mount else { return }
-    throw ArchiveError(
+    throw Failure(
       .importFailed,
       "\(VisibleText.quoted(directory.target)) in the destination is a mount point; "
         + "items are not moved into another file system", name: directory.target.bytes)
   }
 
-  func stagedOccupant(_ path: ArchivePath) throws(ArchiveError) -> ExistingEntry {
+  func stagedOccupant(_ path: ArchivePath) throws(Failure) -> ExistingEntry {
     try importing(path) { () throws(SystemError) in
       guard let occupant = try destination.occupant(ofStaged: path) else { throw SystemError(noSuchFile: "find") }
       return occupant
@@ -276,16 +275,16 @@ extension FolderImport {
 
   func importing<Result>(
     _ path: ArchivePath, _ body: () throws(SystemError) -> Result
-  ) throws(ArchiveError) -> Result {
+  ) throws(Failure) -> Result {
     try SystemError.mapped(body()) { failed(path, $0) }
   }
 
-  func failed(_ path: ArchivePath, _ cause: SystemError) -> ArchiveError {
-    ArchiveError(.importFailed, "\(VisibleText.quoted(path)) cannot be imported", name: path.bytes, cause: cause)
+  func failed(_ path: ArchivePath, _ cause: SystemError) -> Failure {
+    Failure(.importFailed, "\(VisibleText.quoted(path)) cannot be imported", name: path.bytes, cause: cause)
   }
 
-  private func taken(_ root: ArchivePath) -> ArchiveError {
-    ArchiveError(
+  private func taken(_ root: ArchivePath) -> Failure {
+    Failure(
       .importFailed,
       "\(VisibleText.quoted(root)) was created in the destination in the meantime; it was left unchanged, "
         + "and the received data is kept in \(VisibleText.quoted(staging.disk.name))",
@@ -294,7 +293,7 @@ extension FolderImport {
   }
 
   /// Leaves an item and its contents in staging.
-  mutating func cannotStore(_ item: Item, _ reason: NotStored.Reason, _ cause: SystemError?) throws(ArchiveError) {
+  mutating func cannotStore(_ item: Item, _ reason: NotStored.Reason, _ cause: SystemError?) throws(Failure) {
     guard staging.shared.withLock({ $0.mayRefuse }) else {
       throw failed(item.path, cause ?? SystemError(reason: reason.words, operation: "import"))
     }
@@ -324,7 +323,7 @@ extension FolderImport {
     case refused(NotStored.Reason, SystemError)
   }
 
-  func look(at target: ArchivePath, for path: ArchivePath) throws(ArchiveError) -> Look {
+  func look(at target: ArchivePath, for path: ArchivePath) throws(Failure) -> Look {
     do {
       return try destination.occupant(at: target).map { .found($0) } ?? .free
     } catch {

@@ -6,7 +6,7 @@ extension FolderImport {
   /// Notes the files whose metadata a run before this one has begun to set: they follow, unless others have
   /// changed them since. Of one that the run did not come to the end of, nothing tells that: it follows, and
   /// counts as touched from then on.
-  mutating func noteEarlierFollowing() throws(ArchiveError) {
+  mutating func noteEarlierFollowing() throws(Failure) {
     guard let arrived, !arrived.isEmpty else { return }
     var begun: [ArchivePath] = []
     var placed: [UInt64: ItemTime] = [:]
@@ -33,7 +33,7 @@ extension FolderImport {
   }
 
   /// Lets the metadata follow that came without content.
-  mutating func followMetadata() throws(ArchiveError) {
+  mutating func followMetadata() throws(Failure) {
     guard let arrived else { return }
     var positions: [UInt64] = []
     try reading {
@@ -60,7 +60,7 @@ extension FolderImport {
   /// The earlier version of a file, if it gets other metadata.
   private mutating func toFollow(
     _ record: ItemRecord, _ arrived: ArrivedItems
-  ) throws(ArchiveError) -> ArrivedItem? {
+  ) throws(Failure) -> ArrivedItem? {
     guard let earlier = arrived.item(at: record.path) else {
       notStored[record.path] = (.contentUnknown, nil)
       return nil

@@ -6,7 +6,7 @@ package import MigrationWire
 /// was moved or removed here comes back. Doubt means touched.
 extension FolderImport {
   /// What is known of an item before anything looks at its own name.
-  mutating func facts(of item: Item) throws(ArchiveError) -> NameFacts {
+  mutating func facts(of item: Item) throws(Failure) -> NameFacts {
     let isRoot = item.path.parent == nil
     guard let earlier = earlier(item) else {
       return NameFacts(item.kind == .directory ? .folder : .leaf, existing: existing, isRoot: isRoot)
@@ -24,7 +24,7 @@ extension FolderImport {
 
   private mutating func facts(
     of item: Item, _ kind: NameFacts.Kind, _ earlier: ArrivedItem
-  ) throws(ArchiveError) -> NameFacts.Earlier {
+  ) throws(Failure) -> NameFacts.Earlier {
     let isSameKind = earlier.kind.fileKind == item.kind
     var since = since(earlier)
     if since == .untouched {
@@ -48,7 +48,7 @@ extension FolderImport {
     return facts
   }
 
-  private func isOnOneMount(_ item: Item, _ target: ArchivePath) throws(ArchiveError) -> Bool {
+  private func isOnOneMount(_ item: Item, _ target: ArchivePath) throws(Failure) -> Bool {
     try (try? destination.occupant(at: target))?.mount == stagedOccupant(item.path).mount
   }
 
@@ -101,7 +101,7 @@ extension FolderImport {
 
   /// Whether a staged item, with everything in it, is what has arrived, and nothing is missing: that would
   /// have changed the time of a directory.
-  mutating func isUnchanged(_ item: Item, _ earlier: ArrivedItem) throws(ArchiveError) -> Bool {
+  mutating func isUnchanged(_ item: Item, _ earlier: ArrivedItem) throws(Failure) -> Bool {
     guard item.kind == .directory else { return !isChanged(item, earlier) }
     guard let arrived, earlier.kind == .directory,
       try staging.directoryRecord(item.path)?.modified == earlier.modified
@@ -227,7 +227,7 @@ extension FolderImport {
     recordArrivals()
   }
 
-  private func canBeMerged(_ directory: Item) throws(ArchiveError) -> Bool {
+  private func canBeMerged(_ directory: Item) throws(Failure) -> Bool {
     switch existing {
     case .setAside: false
     case .merge: try !isWhole(directory)
@@ -236,7 +236,7 @@ extension FolderImport {
   }
 
   /// Notes the items that a run before has left in staging, apart from folders that it may have merged.
-  private mutating func noteLeft() throws(ArchiveError) {
+  private mutating func noteLeft() throws(Failure) {
     var pending = try entries(of: nil)
     while var item = pending.popLast() {
       if let target = staging.shared.withLock({ $0.moving[item.path]?.target }) { item = item.renamed(target) }

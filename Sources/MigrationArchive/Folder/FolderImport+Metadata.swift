@@ -7,7 +7,7 @@ extension FolderImport {
   /// write permission.
   func finish(
     _ path: ArchivePath, _ folder: any StagedFile, _ owner: ItemRecord.Owner?
-  ) throws(ArchiveError) {
+  ) throws(Failure) {
     guard let record = try staging.directoryRecord(path) else { return }
     staging.setTime(of: folder, record)
     var kept = Staging.Kept(owner: owner == staging.owners.owner(of: record))
@@ -26,7 +26,7 @@ extension FolderImport {
 
   /// Gives an existing directory the metadata of the received one, but no new permission; it keeps
   /// its access lists. A directory of another user keeps its own.
-  func setMetadata(of merging: Merging) throws(ArchiveError) {
+  func setMetadata(of merging: Merging) throws(Failure) {
     guard let record = try staging.directoryRecord(merging.item.path) else { return }
     let folder: any StagedFile
     do {

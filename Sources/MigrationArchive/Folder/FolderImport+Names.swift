@@ -8,7 +8,7 @@ extension FolderImport {
   /// under another name. Then this item cannot be stored, regardless of how existing files are treated.
   mutating func hasRival(
     _ item: Item, _ occupant: ExistingEntry, _ real: ArchivePath
-  ) throws(ArchiveError) -> Bool {
+  ) throws(Failure) -> Bool {
     if real == item.target { return false }
     // The entry that has the name is kept, and the sender, which knows it by another name, learns
     // this.
@@ -33,7 +33,7 @@ extension FolderImport {
 
   /// The name under which the directory lists the entry found at a path; nil if that cannot be
   /// determined.
-  mutating func listedPath(of path: ArchivePath, _ occupant: ExistingEntry) throws(ArchiveError) -> ArchivePath? {
+  mutating func listedPath(of path: ArchivePath, _ occupant: ExistingEntry) throws(Failure) -> ArchivePath? {
     if listed == nil || listed?.directory != path.parent {
       guard try list(path, folding: false) != nil else { return path }
     }
@@ -51,35 +51,35 @@ extension FolderImport {
     return nil
   }
 
-  private mutating func list(_ path: ArchivePath, folding: Bool) throws(ArchiveError) -> [[UInt8]]? {
+  private mutating func list(_ path: ArchivePath, folding: Bool) throws(Failure) -> [[UInt8]]? {
     let directory = path.parent
     let names = try importing(path) { () throws(SystemError) in try destination.names(in: directory) }
     listed = ListedNames(names ?? [], in: directory, key: staging.journal.key, folding: folding)
     return names
   }
 
-  private func path(_ name: [UInt8]?, beside path: ArchivePath) throws(ArchiveError) -> ArchivePath? {
+  private func path(_ name: [UInt8]?, beside path: ArchivePath) throws(Failure) -> ArchivePath? {
     guard let name else { return nil }
     return try? path.parent?.appending(name.span) ?? ArchivePath(name)
   }
 
-  private func isThere(_ occupant: ExistingEntry, at path: ArchivePath) throws(ArchiveError) -> Bool {
+  private func isThere(_ occupant: ExistingEntry, at path: ArchivePath) throws(Failure) -> Bool {
     let there = try importing(path) { () throws(SystemError) in try destination.occupant(at: path) }
     return there.map { ($0.device, $0.inode) == (occupant.device, occupant.inode) } ?? false
   }
 
-  private mutating func isOfArchive(_ path: ArchivePath) throws(ArchiveError) -> Bool {
+  private mutating func isOfArchive(_ path: ArchivePath) throws(Failure) -> Bool {
     if let archivePaths { return archivePaths.contains(path) }
     let all = try reading { try ArchivePaths(of: staging) }
     archivePaths = all
     return all.contains(path)
   }
 
-  func reading<Result>(_ body: () throws -> Result) throws(ArchiveError) -> Result {
+  func reading<Result>(_ body: () throws -> Result) throws(Failure) -> Result {
     do {
       return try body()
     } catch {
-      throw ArchiveError(.importFailed, "the journal cannot be read", cause: error as? SystemError)
+      throw Failure(.importFailed, "the journal cannot be read", cause: error as? SystemError)
     }
   }
 }

@@ -4,7 +4,7 @@ import MigrationWire
 /// Moves received items to their names, by performing the steps of `Placing`.
 extension FolderImport {
   /// Gives a staged item a name that must be free.
-  mutating func carry(_ item: Item, to target: ArchivePath) throws(ArchiveError) -> Placing.Outcome {
+  mutating func carry(_ item: Item, to target: ArchivePath) throws(Failure) -> Placing.Outcome {
     var placing = Placing(isDirectory: item.kind == .directory, asksKernel: renamesSafely)
     var claim: ExistingEntry?
     while true {
@@ -63,7 +63,7 @@ extension FolderImport {
   }
 
   /// Removes empty claims, and removes the staged name of items that have both names.
-  func settleEarlierPlacing() throws(ArchiveError) {
+  func settleEarlierPlacing() throws(Failure) {
     let earlier = staging.shared.withLock { $0.earlierPlacing }
     guard earlier.isAny else { return }
     do {
@@ -71,14 +71,14 @@ extension FolderImport {
         guard case .placing(let path, let target?) = record, earlier.counts(path, at: position) else { return }
         try settle(path, at: target)
       }
-    } catch let error as ArchiveError {
+    } catch let error as Failure {
       throw error
     } catch {
-      throw ArchiveError(.importFailed, "the journal cannot be read", cause: error as? SystemError)
+      throw Failure(.importFailed, "the journal cannot be read", cause: error as? SystemError)
     }
   }
 
-  private func settle(_ path: ArchivePath, at target: ArchivePath) throws(ArchiveError) {
+  private func settle(_ path: ArchivePath, at target: ArchivePath) throws(Failure) {
     do {
       // An item that is no longer staged has been imported.
       guard let item = try destination.occupant(ofStaged: path), let there = try destination.occupant(at: target)
@@ -112,7 +112,7 @@ extension FolderImport {
 
   /// Notes the places of all items of the archive, where each folder is synced: a run before this one may
   /// have moved them, and not lived to sync.
-  func notePlaces() throws(ArchiveError) {
+  func notePlaces() throws(Failure) {
     guard staging.disk.syncsEach else { return }
     let moves = staging.shared.withLock { $0.moving.mapValues(\.target) }
     try reading {
@@ -127,7 +127,7 @@ extension FolderImport {
   // MARK: The journal
 
   /// Records the moment at which the import begins, unless a run before has begun it.
-  func noteBeginning() throws(ArchiveError) {
+  func noteBeginning() throws(Failure) {
     guard arrived != nil || existing == .setAside, staging.shared.withLock({ $0.importBegan }) == nil else { return }
     // What is written now has the time of now.
     try journal([.importing(since: nil)])
@@ -162,7 +162,7 @@ extension FolderImport {
   /// wait for the disk.
   private mutating func announcePlacing(
     _ path: ArchivePath, _ target: ArchivePath
-  ) throws(ArchiveError) -> Placing.Answer {
+  ) throws(Failure) -> Placing.Answer {
     guard told[path] != target else { return .done }
     told[path] = target
     var records = [JournalRecord.placing(path, to: target)]
@@ -174,16 +174,14 @@ extension FolderImport {
     return .done
   }
 
-  private mutating func withdrawPlacing(_ path: ArchivePath) throws(ArchiveError) -> Placing.Answer {
+  private mutating func withdrawPlacing(_ path: ArchivePath) throws(Failure) -> Placing.Answer {
     told[path] = nil
     try journal([.placing(path, to: nil)])
     return .done
   }
 
-  func journal(_ records: [JournalRecord]) throws(ArchiveError) {
-    try SystemError.mapped(staging.journal.appendDurably(records)) {
-      ArchiveError(.importFailed, "the journal cannot be written", cause: $0)
-    }
+  func journal(_ records: [JournalRecord]) throws(Failure) {
+    try Failure.wrapping(.importFailed, "the journal cannot be written", staging.journal.appendDurably(records))
   }
 }
 

@@ -37,7 +37,7 @@ extension FolderImport {
   }
 
   /// Ends exchanges that a run before did not live to look at.
-  func settleEarlierExchanges() throws(ArchiveError) {
+  func settleEarlierExchanges() throws(Failure) {
     guard existing == .merge, tellsEntriesApart else { return }
     for (path, move) in staging.shared.withLock({ $0.moving }) {
       try importing(path) { () throws(SystemError) in

@@ -17,7 +17,7 @@ extension FolderImport {
 
   /// Gives the entry with an item's name another one beside it, with the date: `NAME.before-2026-11-25`.
   /// Returns the name; nil if there is no entry any more.
-  func setAside(_ item: Item) throws(ArchiveError) -> ArchivePath? {
+  func setAside(_ item: Item) throws(Failure) -> ArchivePath? {
     for number in 1...Self.besideNames {
       guard let aside = Self.aside(item.target, number) else { break }
       let old = try importing(item.path) { () throws(SystemError) in try destination.occupant(at: item.target) }
@@ -43,7 +43,7 @@ extension FolderImport {
   }
 
   /// Notes what an import before this one has moved, and set aside, and not brought back.
-  mutating func noteEarlierChanges() throws(ArchiveError) {
+  mutating func noteEarlierChanges() throws(Failure) {
     let (moves, asides) = staging.shared.withLock { ($0.moving, $0.asides) }
     for (path, move) in moves.sorted(by: { $0.key < $1.key }) {
       var old: ArchivePath?
@@ -62,7 +62,7 @@ extension FolderImport {
     }
   }
 
-  private func occupant(at target: ArchivePath, for path: ArchivePath) throws(ArchiveError) -> ExistingEntry? {
+  private func occupant(at target: ArchivePath, for path: ArchivePath) throws(Failure) -> ExistingEntry? {
     try importing(path) { () throws(SystemError) in
       do throws(SystemError) {
         return try destination.occupant(at: target)
@@ -109,7 +109,7 @@ extension FolderImport {
   /// Undoes an import that has set old entries aside and is not complete, before its staged data is
   /// removed. Fails, and brings nothing back, if what is in place was touched since, or if the old entry
   /// is not beside it any more: it would go with the staged data.
-  static func undo(_ transfer: TransferID, _ keys: TransferKeys, on disk: DirectoryDisk) throws(ArchiveError) {
+  static func undo(_ transfer: TransferID, _ keys: TransferKeys, on disk: DirectoryDisk) throws(Failure) {
     do {
       let survey = try JournalSurvey(of: disk.journal, keys: keys, transfer: transfer)
       guard case .concluded(let total) = survey.stage, !survey.moving.isEmpty else { return }
@@ -120,18 +120,18 @@ extension FolderImport {
         var moves = FolderImport(staging, to: disk)
         try moves.noteEarlierChanges()
         if let (path, clause) = moves.obstacle() {
-          throw ArchiveError(
+          throw Failure(
             .importFailed, "\(clause), and the new data would be lost", hint: DataHint.touchedHere.text,
             name: path.bytes)
         }
-        if let left = moves.bringBack(afterFailure: true) { throw ArchiveError(.importFailed, left) }
+        if let left = moves.bringBack(afterFailure: true) { throw Failure(.importFailed, left) }
       }
       if survey.existing == .merge, disk.abilities.tellsEntriesApart { try keepDisplaced(survey.moving, on: disk) }
       try disk.synchronize()
-    } catch let error as ArchiveError {
+    } catch let error as Failure {
       throw error
     } catch {
-      throw ArchiveError(.importFailed, "an import cannot be undone", cause: error as? SystemError)
+      throw Failure(.importFailed, "an import cannot be undone", cause: error as? SystemError)
     }
   }
 

@@ -23,7 +23,7 @@ extension FolderImport {
 
   /// Finds the companies among the staged items of a directory: some of their files may be at the
   /// destination.
-  mutating func findCompanies(among items: [Item], in target: ArchivePath?) throws(ArchiveError) {
+  mutating func findCompanies(among items: [Item], in target: ArchivePath?) throws(Failure) {
     companies = Companies()
     let files = items.filter { $0.kind != .directory }
     guard existing == .merge, places == nil || target != nil, let first = files.first else { return }
@@ -45,7 +45,7 @@ extension FolderImport {
   }
 
   /// The fate of an item as a member of a company; nil if it belongs to none.
-  mutating func fateInCompany(of item: Item) throws(ArchiveError) -> Fate? {
+  mutating func fateInCompany(of item: Item) throws(Failure) -> Fate? {
     guard let base = companies.bases[item.path], let company = companies.all[base] else { return nil }
     if let fate = company.fates[item.path] { return fate }
     let fates = try fates(of: company.members, base, beside: item)
@@ -57,7 +57,7 @@ extension FolderImport {
 
   private func fates(
     of members: [Item], _ base: [UInt8], beside item: Item
-  ) throws(ArchiveError) -> [ArchivePath: Fate] {
+  ) throws(Failure) -> [ArchivePath: Fate] {
     if let begun = try begunFates(of: members) { return begun }
     if areUnchanged(members), !members.contains(where: isWantedAgain) {
       return Dictionary(uniqueKeysWithValues: members.map { ($0.path, .isKnown) })
@@ -88,7 +88,7 @@ extension FolderImport {
   }
 
   /// The fates that a run before has decided on and begun with.
-  private func begunFates(of members: [Item]) throws(ArchiveError) -> [ArchivePath: Fate]? {
+  private func begunFates(of members: [Item]) throws(Failure) -> [ArchivePath: Fate]? {
     let moves = staging.shared.withLock { shared in members.map { shared.moving[$0.path] } }
     var fates: [ArchivePath: Fate] = [:]
     for (member, move) in zip(members, moves) {
@@ -100,7 +100,7 @@ extension FolderImport {
 
   /// Whether names next to an item are free, and for new ones, no staged item has them. A name that
   /// cannot exist is free.
-  private func areFree(_ names: [[UInt8]], beside item: Item, isNew: Bool) throws(ArchiveError) -> Bool {
+  private func areFree(_ names: [[UInt8]], beside item: Item, isNew: Bool) throws(Failure) -> Bool {
     for name in names {
       if let target = sibling(of: item.target, name), case .found = try look(at: target, for: item.path) {
         return false
@@ -113,7 +113,7 @@ extension FolderImport {
   // MARK: Folders
 
   /// Whether a directory on both sides is under version control on one of them.
-  func isWhole(_ directory: Item) throws(ArchiveError) -> Bool {
+  func isWhole(_ directory: Item) throws(Failure) -> Bool {
     for name in Together.markNames {
       if let path = try? directory.path.appending(name.span), try isStaged(path, directory) { return true }
       guard let target = try? directory.target.appending(name.span) else { continue }
@@ -130,7 +130,7 @@ extension FolderImport {
   }
 
   /// Whether everything in a staged directory equals what exists.
-  mutating func holdsAll(of directory: Item) throws(ArchiveError) -> Bool {
+  mutating func holdsAll(of directory: Item) throws(Failure) -> Bool {
     var pending = [directory]
     while let next = pending.popLast() {
       for item in try entries(of: next) {

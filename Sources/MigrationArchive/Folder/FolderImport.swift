@@ -74,7 +74,7 @@ package struct FolderImport {
 
   /// Moves every item, makes the result durable, and checks that the roots are where they were put.
   /// `Staging.finishImport` records the success.
-  package mutating func run(progress: (ImportProgress) -> Void) throws(ArchiveError) {
+  package mutating func run(progress: (ImportProgress) -> Void) throws(Failure) {
     guard case .concluded(let tally) = staging.stage else { return }
     try noteBeginning()
     try noteEarlierChanges()
@@ -82,26 +82,24 @@ package struct FolderImport {
     if arrived?.isEmpty == false {
       records = try reading { try EarlierItems(staging.journal, upTo: staging.journal.position) }
     }
-    do throws(ArchiveError) {
+    do throws(Failure) {
       try move(tally, progress)
     } catch {
       throw error.adding(bringBack(afterFailure: true))
     }
-    if let left = bringBack(afterFailure: false) { throw ArchiveError(.importFailed, left) }
+    if let left = bringBack(afterFailure: false) { throw Failure(.importFailed, left) }
     for merging in merged.sorted(by: { Staging.deeperFirst($0.item.path, $1.item.path) }) {
       try setMetadata(of: merging)
     }
     try followMetadata()
     recordPlaced()
     try notePlaces()
-    try SystemError.mapped(destination.synchronize()) {
-      ArchiveError(.importFailed, "the imported items cannot be made durable", cause: $0)
-    }
+    try Failure.wrapping(.importFailed, "the imported items cannot be made durable", destination.synchronize())
     try checkPlacedRoots()
     try staging.refuseStaged(notStored)
   }
 
-  private mutating func move(_ tally: Tally, _ progress: (ImportProgress) -> Void) throws(ArchiveError) {
+  private mutating func move(_ tally: Tally, _ progress: (ImportProgress) -> Void) throws(Failure) {
     try settleEarlierPlacing()
     try settleEarlierExchanges()
     try finishEarlierMoves()
@@ -124,7 +122,7 @@ package struct FolderImport {
   }
 
   /// Fails if a root of the archive is neither staged nor moved.
-  private func checkPresence(of roots: [Item]) throws(ArchiveError) {
+  private func checkPresence(of roots: [Item]) throws(Failure) {
     guard let offered = staging.roots else { return }
     let moved = staging.shared.withLock { $0.moving.keys.filter { $0.parent == nil }.map { Array($0.name) } }
     let missing = offered.subtracting(roots.map { Array($0.path.name) } + moved)
@@ -135,7 +133,7 @@ package struct FolderImport {
       guard isHeld, notStored[path] == nil, !staging.shared.withLock({ $0.ledger.refuses(path: path) }) else {
         continue
       }
-      throw ArchiveError(
+      throw Failure(
         .importFailed,
         "\(VisibleText.quoted(path)) had arrived, and another program has removed it from "
           + VisibleText.quoted(staging.disk.name), name: name)
@@ -143,7 +141,7 @@ package struct FolderImport {
   }
 
   /// Fails if a root is not, or no longer, where it was put.
-  private func checkPlacedRoots() throws(ArchiveError) {
+  private func checkPlacedRoots() throws(Failure) {
     for (target, entry) in placedRoots {
       let there = try importing(target) { () throws(SystemError) in try destination.occupant(at: target) }
       let isSame = there.map { $0.kind == entry.kind && ($0.hasInode(of: entry) || !tellsEntriesApart) } ?? false
@@ -151,8 +149,8 @@ package struct FolderImport {
     }
   }
 
-  private func displaced(_ root: ArchivePath) -> ArchiveError {
-    ArchiveError(
+  private func displaced(_ root: ArchivePath) -> Failure {
+    Failure(
       .importFailed,
       "\(VisibleText.quoted(root)) was put into the destination, and another program has moved, replaced or removed it",
       hint: "Find out who else can write there. \(DataHint.forget.text)", name: root.bytes)
@@ -162,7 +160,7 @@ package struct FolderImport {
 
   /// Sets the remaining permissions and times of the items that a killed import had moved, and
   /// reports their names to the user.
-  private mutating func finishEarlierMoves() throws(ArchiveError) {
+  private mutating func finishEarlierMoves() throws(Failure) {
     let moves = staging.shared.withLock { $0.moving }
     for (path, move) in moves.sorted(by: { $0.key < $1.key }) {
       let there = try importing(path) { () throws(SystemError) in
@@ -191,7 +189,7 @@ package struct FolderImport {
 
   /// Whether the existing entry is the moved item: it has the item's inode, or, because the file
   /// system may have changed that, it is a directory with the item's time.
-  func hasMoved(_ path: ArchivePath, _ move: Staging.Move, _ there: ExistingEntry) throws(ArchiveError) -> Bool {
+  func hasMoved(_ path: ArchivePath, _ move: Staging.Move, _ there: ExistingEntry) throws(Failure) -> Bool {
     if there.inode == move.inode { return true }
     guard !tellsEntriesApart, there.kind == .directory, let modified = there.modified,
       let sent = try staging.directoryRecord(path)?.modified
@@ -203,7 +201,7 @@ package struct FolderImport {
   private static let coarsestTime: Int64 = 2
 
   /// Descends into the directories that exist on both sides, one at a time.
-  private mutating func mergeDirectories(_ progress: (ImportProgress) -> Void) throws(ArchiveError) {
+  private mutating func mergeDirectories(_ progress: (ImportProgress) -> Void) throws(Failure) {
     while let (directory, there) = pending.popLast() {
       try checkFileSystem(of: directory, there)
       var items = try entries(of: directory)[...]
@@ -228,7 +226,7 @@ package struct FolderImport {
   }
 
   /// Lets items be taken out of a staged directory, which does not move itself.
-  func unlock(_ directory: ArchivePath) throws(ArchiveError) {
+  func unlock(_ directory: ArchivePath) throws(Failure) {
     try importing(directory) { () throws(SystemError) in
       if let mode = try staging.disk.destination?.occupant(ofStaged: directory)?.mode, mode & 0o700 != 0o700 {
         try staged.setMode(directory, 0o700)
@@ -241,7 +239,7 @@ package struct FolderImport {
   static let together = 256
 
   /// Decides how to import several items before the first of them is changed.
-  private mutating func fates(of items: ArraySlice<Item>) throws(ArchiveError) -> [Fate] {
+  private mutating func fates(of items: ArraySlice<Item>) throws(Failure) -> [Fate] {
     var fates: [Fate] = []
     (upcoming, told) = ([], [:])
     for item in items {
@@ -258,7 +256,7 @@ package struct FolderImport {
 
   // MARK: Performing
 
-  private mutating func perform(_ fate: Fate, on item: Item) throws(ArchiveError) {
+  private mutating func perform(_ fate: Fate, on item: Item) throws(Failure) {
     switch fate {
     case .arrives(let target):
       if existing == .setAside { changed.append(Changed(item: item, aside: nil)) }
@@ -296,7 +294,7 @@ package struct FolderImport {
     }
   }
 
-  private mutating func replace(_ target: ArchivePath, with item: Item) throws(ArchiveError) {
+  private mutating func replace(_ target: ArchivePath, with item: Item) throws(Failure) {
     try announceDetour(item, target)
     let entry = try stagedOccupant(item.path)
     let earlier = arrived == nil ? nil : (try? destination.occupant(at: target)) ?? nil
@@ -321,11 +319,11 @@ package struct FolderImport {
   }
 
   /// Records in the journal that an item goes to another path than its own.
-  private func announceDetour(_ item: Item, _ target: ArchivePath) throws(ArchiveError) {
+  private func announceDetour(_ item: Item, _ target: ArchivePath) throws(Failure) {
     if target != home(of: item.path) { try announce([(item.path, target)]) }
   }
 
-  private mutating func refuse(_ item: Item, _ error: SystemError) throws(ArchiveError) {
+  private mutating func refuse(_ item: Item, _ error: SystemError) throws(Failure) {
     guard let reason = error.placingRefusal else { throw failed(item.path, error) }
     try cannotStore(item, reason, error)
   }
@@ -334,7 +332,7 @@ package struct FolderImport {
     if item.path.parent == nil { placedRoots.append((target, entry)) }
   }
 
-  private mutating func place(_ item: Item, at target: ArchivePath) throws(ArchiveError) {
+  private mutating func place(_ item: Item, at target: ArchivePath) throws(Failure) {
     if item.path.parent == nil {
       try importing(item.path) { () throws(SystemError) in try destination.makeParent(of: target) }
     }
@@ -362,7 +360,7 @@ package struct FolderImport {
 
   /// Makes sure that a directory can be moved, and journals the move, so that a process after a
   /// crash can finish it. Returns whether the directory must be finished after the move.
-  private func prepare(_ item: Item, for target: ArchivePath) throws(ArchiveError) -> Bool {
+  private func prepare(_ item: Item, for target: ArchivePath) throws(Failure) -> Bool {
     // Roots are recorded together, and have permissions that let them be moved.
     if item.path.parent == nil {
       try announce([(item.path, target)])
@@ -387,7 +385,7 @@ package struct FolderImport {
   }
 
   /// Records moves in the journal, except those that it has.
-  func announce(_ moves: [(path: ArchivePath, target: ArchivePath)]) throws(ArchiveError) {
+  func announce(_ moves: [(path: ArchivePath, target: ArchivePath)]) throws(Failure) {
     let moves = staging.shared.withLock { shared in moves.filter { shared.moving[$0.path]?.target != $0.target } }
     guard !moves.isEmpty else { return }
     var records: [JournalRecord] = []

@@ -11,22 +11,22 @@ package final class FolderImporter: Importer {
   /// Where roots that are keys arrive; nil if roots are names.
   let places: RootPlaces?
   /// Looks at the files when all are there, and may change small ones.
-  private let preparing: (@Sendable (StagedFiles) throws(ArchiveError) -> Void)?
+  private let preparing: (@Sendable (StagedFiles) throws(Failure) -> Void)?
   /// Called when everything is in place, and again if the process dies before that is recorded.
-  private let completing: (@Sendable () throws(ArchiveError) -> Void)?
+  private let completing: (@Sendable () throws(Failure) -> Void)?
   /// Gets the places of old data that has other names now, and these names.
   private let settingAside: (@Sendable ([(place: ArchivePath, name: ArchivePath)]) -> Void)?
   /// The folder of the destination for each device.
-  private let folders: (@Sendable (KeyFingerprint) throws(ArchiveError) -> ArchivePath)?
+  private let folders: (@Sendable (KeyFingerprint) throws(Failure) -> ArchivePath)?
 
   /// Imports into the directory of the staging area; with `places`, each root to its place there, and
   /// with `folders`, all roots of a device into its folder there.
   package init(
     _ area: StagingArea, existing: Existing? = nil, judging rule: ArrivalRule = ArrivalRule(),
     places: RootPlaces? = nil,
-    folders: (@Sendable (KeyFingerprint) throws(ArchiveError) -> ArchivePath)? = nil,
-    preparing: (@Sendable (StagedFiles) throws(ArchiveError) -> Void)? = nil,
-    completing: (@Sendable () throws(ArchiveError) -> Void)? = nil,
+    folders: (@Sendable (KeyFingerprint) throws(Failure) -> ArchivePath)? = nil,
+    preparing: (@Sendable (StagedFiles) throws(Failure) -> Void)? = nil,
+    completing: (@Sendable () throws(Failure) -> Void)? = nil,
     settingAside: (@Sendable ([(place: ArchivePath, name: ArchivePath)]) -> Void)? = nil
   ) {
     self.settingAside = settingAside
@@ -43,12 +43,12 @@ package final class FolderImporter: Importer {
   package func looking(_ look: @escaping @Sendable (StagedFiles) -> Void) -> FolderImporter {
     FolderImporter(
       area, existing: existing, judging: rule, places: places, folders: folders,
-      preparing: { (files) throws(ArchiveError) in look(files) }, completing: completing, settingAside: settingAside)
+      preparing: { (files) throws(Failure) in look(files) }, completing: completing, settingAside: settingAside)
   }
 
   package var request: AppRequest? { nil }
 
-  package func folder(for device: KeyFingerprint) throws(ArchiveError) -> ArchivePath? { try folders?(device) }
+  package func folder(for device: KeyFingerprint) throws(Failure) -> ArchivePath? { try folders?(device) }
 
   package func within(_ folder: ArchivePath?) -> any Importers {
     guard let folder else { return self }
@@ -63,12 +63,12 @@ package final class FolderImporter: Importer {
 
   package func judge(
     _ offer: Offer, held: Tally, on terms: TransferTerms
-  ) throws(ArchiveError) -> OfferCheck {
+  ) throws(Failure) -> OfferCheck {
     if case .app(let identity) = offer.contents {
       let app = identity.bundleIdentifier
       // A user pastes the hint into a shell: it names only an identifier that is one plain word.
       let isPlain = app.utf8.count <= 255 && VisibleText.listed(Array(app.utf8)) == app
-      throw ArchiveError(
+      throw Failure(
         .otherApp, "the other device offers the data of \(VisibleText.of(app)), and folders are expected here",
         hint: "Start 'peer receive --app \(isPlain ? app : "ID")' on the receiving device, or send folders.",
         name: Array(identity.bundleIdentifier.utf8))
@@ -78,7 +78,7 @@ package final class FolderImporter: Importer {
     try checkPlaces(of: roots, terms.existing)
     let taken = roots.compactMap { place(of: $0.name) }
     if terms.existing == .refuse, let name = try area.destination.taken(of: taken) {
-      throw ArchiveError(.exists, "\(VisibleText.quoted(name)) already exists in the destination", name: name)
+      throw Failure(.exists, "\(VisibleText.quoted(name)) already exists in the destination", name: name)
     }
     try area.checkSize(of: offer)
     let space = try area.destination.space()
@@ -87,10 +87,10 @@ package final class FolderImporter: Importer {
       leaving: Reserve(of: space))
   }
 
-  private func checkNames(of roots: [Root]) throws(ArchiveError) {
+  private func checkNames(of roots: [Root]) throws(Failure) {
     if let name = roots.first(where: { Staging.isName($0.name) })?.name {
-      throw ArchiveError(
-        .destination, "the name \(VisibleText.quoted(name)) is reserved for data that has not arrived completely",
+      throw Failure(
+        .unfit, "the name \(VisibleText.quoted(name)) is reserved for data that has not arrived completely",
         hint: "Rename it on the sending device, and send it again.", name: name)
     }
   }
@@ -103,22 +103,22 @@ package final class FolderImporter: Importer {
   func judge(
     _ offer: Offer, held: Tally, on terms: TransferTerms, availableBytes: UInt64, availableItems: UInt64?,
     leaving reserve: Reserve = .none
-  ) throws(ArchiveError) -> OfferCheck {
+  ) throws(Failure) -> OfferCheck {
     func shortage(_ held: Tally) -> SpaceShortage? {
       SpaceShortage(
         of: offer, held: held, availableBytes: availableBytes, availableItems: availableItems, leaving: reserve)
     }
     guard let first = shortage(held) else { return OfferCheck(availableBytes: availableBytes) }
     guard terms.existing.leavesOutEqual, let present = try look(for: offer, terms, timeGranularity: 1, nil) else {
-      throw ArchiveError(first)
+      throw Failure(first)
     }
-    if let second = shortage(held.adding(present.tally)) { throw ArchiveError(second) }
+    if let second = shortage(held.adding(present.tally)) { throw Failure(second) }
     return OfferCheck(availableBytes: availableBytes, present: present, keys: terms.keys)
   }
 
   package func present(
     _ offer: Offer, for staging: Staging, after judgement: OfferCheck
-  ) throws(ArchiveError) -> PresentItems {
+  ) throws(Failure) -> PresentItems {
     guard staging.existing.leavesOutEqual else { return PresentItems() }
     let granularity = staging.abilities.timeGranularity
     var present = try existingItems(offer, for: staging, after: judgement, granularity)
@@ -127,14 +127,14 @@ package final class FolderImporter: Importer {
     do {
       try present.add(arrived, in: area.destination.directory, keys: staging.keys, timeGranularity: granularity)
     } catch {
-      throw ArchiveError(.storage, "the record of what has arrived cannot be read", cause: error as? SystemError)
+      throw Failure(.storage, "the record of what has arrived cannot be read", cause: error as? SystemError)
     }
     return present
   }
 
   private func existingItems(
     _ offer: Offer, for staging: Staging, after judgement: OfferCheck, _ granularity: UInt32
-  ) throws(ArchiveError) -> PresentItems {
+  ) throws(Failure) -> PresentItems {
     if staging.arrivals?.isEmpty != false, let present = judgement.present(for: staging.keys),
       present.isExact(timeGranularity: granularity)
     {
@@ -146,7 +146,7 @@ package final class FolderImporter: Importer {
   /// Lists the contents of the roots.
   private func look(
     for offer: Offer, _ terms: TransferTerms, timeGranularity: UInt32, _ arrived: ArrivedItems?
-  ) throws(ArchiveError) -> PresentItems? {
+  ) throws(Failure) -> PresentItems? {
     do {
       return try PresentItems(
         of: offer.contents.roots.compactMap { root in
@@ -155,13 +155,13 @@ package final class FolderImporter: Importer {
         }, in: area.destination.directory, keys: terms.keys, timeGranularity: timeGranularity,
         replacingNothing: terms.existing == .skip, besides: { arrived?.knows($0) == true })
     } catch {
-      throw ArchiveError(.destination, "the contents of the destination cannot be read", cause: error)
+      throw Failure(.unfit, "the contents of the destination cannot be read", cause: error)
     }
   }
 
   package func importItems(
     of staging: Staging, progress: (ImportProgress) -> Void
-  ) throws(ArchiveError) -> [Done.Loss] {
+  ) throws(Failure) -> [Done.Loss] {
     guard let disk = staging.disk.destination else { preconditionFailure("folders have a destination") }
     var moves = FolderImport(staging, to: disk, at: places)
     staging.arrivals?.follow(to: places, in: area.destination.directory)
@@ -180,12 +180,12 @@ package final class FolderImporter: Importer {
 
   private func place(
     _ staging: Staging, by moves: inout FolderImport, _ progress: (ImportProgress) -> Void
-  ) throws(ArchiveError) {
+  ) throws(Failure) {
     try area.checkPlace()
     try preparing?(StagedFiles(of: staging))
     try moves.run(progress: progress)
     try area.checkPlace()
-    do throws(ArchiveError) {
+    do throws(Failure) {
       try completing?()
     } catch {
       throw error.adding(moves.bringBack(afterFailure: true))

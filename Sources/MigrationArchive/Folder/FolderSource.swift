@@ -22,7 +22,7 @@ package final class FolderSource: ItemSource {
   package convenience init(
     paths: [[UInt8]], selecting selection: Selection = Selection(), withOwners: Bool = false,
     notice: @escaping @Sendable (String) -> Void = { _ in }
-  ) throws(ArchiveError) {
+  ) throws(Failure) {
     var roots: [SourceRoot] = []
     var parents: [[UInt8]: SharedDirectory] = [:]
     for path in paths { roots.append(try SourceRoot(path: path, sharing: &parents)) }
@@ -36,7 +36,7 @@ package final class FolderSource: ItemSource {
     roots: [SourceRoot], selecting selection: Selection, withOwners: Bool = false,
     contents: @escaping @Sendable ([Root]) -> Offer.Contents = { .folders($0) }, places: RootPlaces? = nil,
     walked: [[UInt8]: SourceTree] = [:], notice: @escaping @Sendable (String) -> Void = { _ in }
-  ) throws(ArchiveError) {
+  ) throws(Failure) {
     self.selection = selection
     self.contents = contents
     self.notice = notice
@@ -44,11 +44,11 @@ package final class FolderSource: ItemSource {
     self.walked = Mutex(walked)
     let roots = roots.sorted { $0.name.lexicographicallyPrecedes($1.name) }
     for (one, next) in zip(roots, roots.dropFirst()) where one.name == next.name {
-      throw ArchiveError(
+      throw Failure(
         .source, "two sources have the same name, \(VisibleText.quoted(one.name))", name: one.name)
     }
     if let first = roots.first, roots.allSatisfy({ $0.kind == nil }) {
-      throw ArchiveError(
+      throw Failure(
         .source, "the source \(VisibleText.quoted(first.name)) is not a file, directory or symbolic link",
         name: first.name)
     }
@@ -60,13 +60,11 @@ package final class FolderSource: ItemSource {
     roots.contains { root in (try? root.parent.directory.status().isOnRotatingDisk) ?? false }
   }
 
-  package func origin() throws(ArchiveError) -> [[UInt8]] {
+  package func origin() throws(Failure) -> [[UInt8]] {
     var origin: [[UInt8]] = []
     for root in roots {
       origin.append(
-        try SystemError.mapped(root.origin()) {
-          ArchiveError(.source, "the source \(shown(root.name)) can no longer be found", cause: $0)
-        })
+        try Failure.wrapping(.source, "the source \(shown(root.name)) can no longer be found", root.origin()))
     }
     return origin.sorted { $0.lexicographicallyPrecedes($1) }
   }
@@ -75,7 +73,7 @@ package final class FolderSource: ItemSource {
     roots.filter { $0.kind != nil }.map { naming.identity(of: $0) }
   }
 
-  package func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary {
+  package func prepare(until stop: StopSignal) throws(Failure) -> SourceSummary {
     let tree = try walk(until: stop)
     var summary = SourceSummary(
       contents: contents(roots.compactMap { root in root.kind.map { Root(kind: $0, name: root.name) } }),
@@ -87,7 +85,7 @@ package final class FolderSource: ItemSource {
   }
 
   /// Walks the sources, as far as that was not done before.
-  private func walk(until stop: StopSignal) throws(ArchiveError) -> SourceTree {
+  private func walk(until stop: StopSignal) throws(Failure) -> SourceTree {
     if let tree = tree.withLock({ $0 }), tree.isCurrent(of: roots) { return tree }
     let known = walked.withLock { walked in
       defer { walked = [:] }
@@ -123,15 +121,13 @@ package final class FolderSource: ItemSource {
 
   package func export(
     _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
-  ) throws(ArchiveError) -> ExportResult {
+  ) throws(Failure) -> ExportResult {
     let (roots, tree) = try rest(besides: settings.leftOut, unless: settings.stopSignal)
     var places: [RealDirectory] = []
     let clocks = SourceClocks(tree.latestChanges)
     for root in roots {
       places.append(
-        try SystemError.mapped(RealDirectory(root, clocks)) {
-          ArchiveError(.source, "the source \(shown(root.name)) cannot be read", cause: $0)
-        })
+        try Failure.wrapping(.source, "the source \(shown(root.name)) cannot be read", RealDirectory(root, clocks)))
     }
     let export = ArchiveExport<RealDirectory>(settings)
     let batch = export.add(SourceBatch(roots: places, tree: tree, naming: withOwners ? OwnerNames() : nil))
@@ -150,7 +146,7 @@ package final class FolderSource: ItemSource {
   /// that had been listed.
   private func lookAgain(
     at batch: WorkList.Batch, of tree: SourceTree, _ roots: [SourceRoot], _ export: ArchiveExport<RealDirectory>
-  ) throws(ArchiveError) {
+  ) throws(Failure) {
     let changed = tree.changedDirectories(of: roots)
     let found = tree.changedDatabases(in: changed, of: roots)
     let known = databases.withLock { databases in exchange(&databases, with: found) }
@@ -160,8 +156,9 @@ package final class FolderSource: ItemSource {
     torn = Set(torn).sorted { $0.lexicographicallyPrecedes($1) }
     if let first = torn.first, recaptures.withLock({ $0 }) < Self.mostRecaptures {
       recaptures.withLock { $0 += 1 }
-      throw ArchiveError(
-        .torn, "\(VisibleText.quoted(first)) changed while what belongs to it was sent; it is sent again", name: first)
+      throw Failure(
+        .connection, "\(VisibleText.quoted(first)) changed while what belongs to it was sent; it is sent again",
+        name: first)
     }
     export.name(torn.map { NotStored(path: $0, .torn) })
     export.name(tree.newNames(in: changed, of: roots, selecting: selection).map { NotStored(path: $0, .madeLater) })
@@ -170,7 +167,7 @@ package final class FolderSource: ItemSource {
   /// The sources besides those that the receiver leaves out, which are then walked again.
   private func rest(
     besides leftOut: [[UInt8]], unless stop: StopSignal
-  ) throws(ArchiveError) -> ([SourceRoot], SourceTree) {
+  ) throws(Failure) -> ([SourceRoot], SourceTree) {
     guard let tree = tree.withLock({ $0 }) else { preconditionFailure("an export follows its walk") }
     if leftOut.isEmpty { return (roots, tree) }
     let rest = roots.filter { !leftOut.contains($0.name) }
@@ -178,10 +175,10 @@ package final class FolderSource: ItemSource {
   }
 
   /// Fails if a source has gone: then the rest of it could not be read.
-  private func check(_ roots: [SourceRoot]) throws(ArchiveError) {
+  private func check(_ roots: [SourceRoot]) throws(Failure) {
     for root in roots {
       if (try? root.parent.directory.isFree(root.entry)) != true { continue }
-      throw ArchiveError(
+      throw Failure(
         .exportFailed, "the source \(shown(root.name)) was moved away or removed while it was sent",
         hint: DataHint.putBack.text, name: root.name)
     }
@@ -191,20 +188,20 @@ package final class FolderSource: ItemSource {
 /// The origin of a transfer's items: folders, or an app's exporter.
 package protocol ItemSource: AnyObject, Sendable {
   /// The identity of the source from run to run: the absolute paths of the sources, ascending.
-  func origin() throws(ArchiveError) -> [[UInt8]]
+  func origin() throws(Failure) -> [[UInt8]]
   /// Where each of its roots comes from, in their order.
   func identities(by naming: SourceNaming) -> [SourceIdentity]
   /// Where its roots are on this device, for its user, if their names in the archive are keys.
   var places: RootPlaces? { get }
   /// Determines the items, without reading content. Called once, on a thread of its own; ends early
   /// when `stop` is set.
-  func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary
+  func prepare(until stop: StopSignal) throws(Failure) -> SourceSummary
   /// Lets the readers read every item. Called once a session, on a thread of its own; returns when
   /// every item is in a frame. `begin` receives the source of the frames. `request` is the
   /// receiver's request. Returns the totals of the archive.
   func export(
     _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
-  ) throws(ArchiveError) -> ExportResult
+  ) throws(Failure) -> ExportResult
   /// The items that a destination cannot hold, as far as known before the first byte is sent.
   func withholding(for traits: DestinationTraits) -> Withholding
   /// Whether the source is on a rotating disk, as far as the kernel reports it.

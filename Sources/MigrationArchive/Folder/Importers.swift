@@ -16,13 +16,13 @@ package protocol Importers: AnyObject, Sendable {
   /// them are.
   func permit(for part: Part, taking taken: ArrivalClasses) -> ArrivalPermit?
   /// The judge of a part before it begins. Throws the reason if no importer here takes the part.
-  func judge(of part: Part) throws(ArchiveError) -> any PartJudge
+  func judge(of part: Part) throws(Failure) -> any PartJudge
   /// The importer of a part that begins, or that an earlier run began. While it lives, it holds
   /// what the part needs, such as an app's lock.
-  func importer(of part: Part) throws(ArchiveError) -> any Importer
+  func importer(of part: Part) throws(Failure) -> any Importer
   /// The folder of the destination for what a device sends from now on; nil for the destination
   /// itself.
-  func folder(for device: KeyFingerprint) throws(ArchiveError) -> ArchivePath?
+  func folder(for device: KeyFingerprint) throws(Failure) -> ArchivePath?
   /// These importers, for a folder of the destination.
   func within(_ folder: ArchivePath?) -> any Importers
   /// The seconds that a cancelled import may use for cleaning up.
@@ -33,7 +33,7 @@ extension Importers {
   package func places(of part: Part) -> RootPlaces? { nil }
   package func arrival(of part: Part) -> PartArrival { PartArrival(name: part.name, roots: [.files]) }
   package func permit(for part: Part, taking taken: ArrivalClasses) -> ArrivalPermit? { nil }
-  package func folder(for device: KeyFingerprint) throws(ArchiveError) -> ArchivePath? { nil }
+  package func folder(for device: KeyFingerprint) throws(Failure) -> ArchivePath? { nil }
   package func within(_ folder: ArchivePath?) -> any Importers { self }
 }
 
@@ -44,13 +44,13 @@ package protocol PartJudge: Sendable {
   /// The file system for the staged data; nil if it is unknown.
   var device: UInt64? { get }
   /// Checks an offer, of which `held` is already staged: names, space, fitness.
-  func judge(_ offer: Offer, held: Tally, on terms: TransferTerms) throws(ArchiveError) -> OfferCheck
+  func judge(_ offer: Offer, held: Tally, on terms: TransferTerms) throws(Failure) -> OfferCheck
   /// The roots that cannot arrive, by their positions, with the reasons.
-  func unplaceable(_ roots: [Root]) throws(ArchiveError) -> [(root: Int, reason: ArchiveError)]
+  func unplaceable(_ roots: [Root]) throws(Failure) -> [(root: Int, reason: Failure)]
 }
 
 extension PartJudge {
-  package func unplaceable(_ roots: [Root]) throws(ArchiveError) -> [(root: Int, reason: ArchiveError)] { [] }
+  package func unplaceable(_ roots: [Root]) throws(Failure) -> [(root: Int, reason: Failure)] { [] }
 
   /// Fixes the terms for all sessions of a new transfer.
   package func terms(of transfer: TransferID, keys: TransferKeys) -> TransferTerms {
@@ -61,17 +61,17 @@ extension PartJudge {
 extension Importer {
   package var device: UInt64? { try? area.status().device }
 
-  package func judge(of part: Part) throws(ArchiveError) -> any PartJudge { try importer(of: part) }
+  package func judge(of part: Part) throws(Failure) -> any PartJudge { try importer(of: part) }
 
-  package func importer(of part: Part) throws(ArchiveError) -> any Importer {
+  package func importer(of part: Part) throws(Failure) -> any Importer {
     switch part.contents {
     case .folders, .app: return self
-    case .role, .files, .unknown: throw ArchiveError(notTaken: part)
+    case .role, .files, .unknown: throw Failure(notTaken: part)
     }
   }
 }
 
-extension ArchiveError {
+extension Failure {
   /// No importer here takes such a part.
   package init(notTaken part: Part) {
     switch part.contents {
@@ -99,13 +99,13 @@ package protocol Importer: Importers, PartJudge {
   /// every name, once a session.
   func present(
     _ offer: Offer, for staging: Staging, after judgement: OfferCheck
-  ) throws(ArchiveError) -> PresentItems
+  ) throws(Failure) -> PresentItems
   /// The state of a transfer's import that is known apart from the journal.
   func fate(of transfer: TransferID) -> Staging.ImportFate
   /// Moves the verified contents of the staging directory to the destination, durably.
   func importItems(
     of staging: Staging, progress: (ImportProgress) -> Void
-  ) throws(ArchiveError) -> [Done.Loss]
+  ) throws(Failure) -> [Done.Loss]
   /// Everything is imported, and the result recorded: releases what only the import needed.
   func letGo()
   /// Stops at the user's request: cancels a running import if it can be undone.
@@ -119,7 +119,7 @@ extension Importer {
 
   /// Recovers the data staged by an earlier run; nil if there is none.
   ///
-  /// Throws an `ArchiveError`, with the code `journal` if the data cannot be trusted.
+  /// Throws a `Failure`, with the code `journal` if the data cannot be trusted.
   package func recover(_ offer: Offer, transfer: TransferID, keys: TransferKeys) throws -> Staging? {
     try area.recover(offer, transfer: transfer, keys: keys, existing: existing, import: fate(of: transfer))
   }

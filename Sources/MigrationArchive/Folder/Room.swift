@@ -103,16 +103,16 @@ package struct MostBytes: Equatable, Sendable {
   package func besides(_ others: UInt64) -> MostBytes { MostBytes(bytes, others: others) }
 
   /// Fails if a transfer is larger: by the offer of a part, or by the sender's totals at its end.
-  package func check(total: UInt64) throws(ArchiveError) {
+  package func check(total: UInt64) throws(Failure) {
     let total = total.addingClamped(others)
     guard total > bytes else { return }
-    throw ArchiveError(over: Close.Space(needed: total, available: bytes))
+    throw Failure(over: Close.Space(needed: total, available: bytes))
   }
 
   /// Fails if a session is about to bring more.
-  func check(coming: UInt64) throws(ArchiveError) {
+  func check(coming: UInt64) throws(Failure) {
     guard coming.addingClamped(others) > bytes else { return }
     // How much the transfer has is not known.
-    throw ArchiveError(over: Close.Space(needed: bytes, available: bytes))
+    throw Failure(over: Close.Space(needed: bytes, available: bytes))
   }
 }

@@ -8,12 +8,12 @@ package struct RootPlaces: Equatable, Sendable {
   private let folder: ArchivePath?
 
   /// Throws if a place is not a path below the destination, or is reserved for staging.
-  package init(_ places: [String: [UInt8]]) throws(ArchiveError) {
+  package init(_ places: [String: [UInt8]]) throws(Failure) {
     var checked: [[UInt8]: ArchivePath] = [:]
     for (key, place) in places {
       guard let path = try? ArchivePath(place), !Staging.isName(Array(path.root)) else {
-        throw ArchiveError(
-          .destination, "\(VisibleText.quoted(place)) cannot be the place of \(VisibleText.quoted(Array(key.utf8)))",
+        throw Failure(
+          .unfit, "\(VisibleText.quoted(place)) cannot be the place of \(VisibleText.quoted(Array(key.utf8)))",
           name: place)
       }
       checked[Array(key.utf8)] = path
@@ -105,15 +105,15 @@ extension FolderImporter {
 
   /// The roots that cannot arrive, by their positions, with the reasons: their places are unknown,
   /// or something else is there. Writes nothing.
-  package func unplaceable(_ roots: [Root]) throws(ArchiveError) -> [(root: Int, reason: ArchiveError)] {
+  package func unplaceable(_ roots: [Root]) throws(Failure) -> [(root: Int, reason: Failure)] {
     guard let places else { return [] }
     let directory = area.destination.directory
-    var found: [(root: Int, reason: ArchiveError)] = []
+    var found: [(root: Int, reason: Failure)] = []
     for (index, root) in roots.enumerated() {
       let name = VisibleText.quoted(root.name)
       guard let place = places[root.name] else {
         let hint = "Leave it out on the other device, or install the current peer here."
-        let reason = ArchiveError(.destination, "this device has no place for \(name)", hint: hint, name: root.name)
+        let reason = Failure(.unfit, "this device has no place for \(name)", hint: hint, name: root.name)
         found.append((index, reason))
         continue
       }
@@ -128,14 +128,14 @@ extension FolderImporter {
         }
         if let hindrance { found.append((index, error(hindrance, at: place, name: root.name))) }
       } catch {
-        found.append((index, ArchiveError(.destination, "\(name) cannot arrive", name: root.name, cause: error)))
+        found.append((index, Failure(.unfit, "\(name) cannot arrive", name: root.name, cause: error)))
       }
     }
     return found
   }
 
   /// Where a folder of another disk is, its room there, and the command that takes it there.
-  private func error(_ hindrance: RootPlaces.Hindrance, at place: ArchivePath, name: [UInt8]) -> ArchiveError {
+  private func error(_ hindrance: RootPlaces.Hindrance, at place: ArchivePath, name: [UInt8]) -> Failure {
     var (clause, hint) = (hindrance.clause, DataHint.noFolder.text)
     if hindrance.isElsewhere, let base = try? area.destination.directory.directory.canonicalPath(),
       let folder = try? Directory.open(base + [UInt8(ascii: "/")] + hindrance.path.bytes),
@@ -153,19 +153,19 @@ extension FolderImporter {
         clause += " (\(Figures.size(space.availableBytes)) free there)"
       }
     }
-    return ArchiveError(
-      .destination, "nothing can arrive at \(VisibleText.quoted(place)): \(clause)", hint: hint, name: name)
+    return Failure(
+      .unfit, "nothing can arrive at \(VisibleText.quoted(place)): \(clause)", hint: hint, name: name)
   }
 
   /// Fails if no root can arrive, or if one root would replace items of another one.
-  func checkPlaces(of roots: [Root], _ existing: Existing) throws(ArchiveError) {
+  func checkPlaces(of roots: [Root], _ existing: Existing) throws(Failure) {
     guard let places else { return }
     let unplaceable = try unplaceable(roots)
     if let first = unplaceable.first, unplaceable.count == roots.count { throw first.reason }
     guard existing == .replace || existing == .setAside,
       let root = roots.first(where: { places.overlaps($0.name) })
     else { return }
-    throw ArchiveError(
-      .destination, "the place of \(VisibleText.quoted(root.name)) is that of another folder too", name: root.name)
+    throw Failure(
+      .unfit, "the place of \(VisibleText.quoted(root.name)) is that of another folder too", name: root.name)
   }
 }

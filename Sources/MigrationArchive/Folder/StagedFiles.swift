@@ -85,7 +85,7 @@ package struct StagedFiles {
   private static let next = Array(".next".utf8)
 
   /// Gives a file other bytes; its metadata stays.
-  package func replaceContent(of path: ArchivePath, with content: [UInt8]) throws(ArchiveError) {
+  package func replaceContent(of path: ArchivePath, with content: [UInt8]) throws(Failure) {
     do {
       // Otherwise a later migration takes it for changed by this device's user.
       try staging.journal.append([.rewritten(path, size: UInt64(content.count))])
@@ -103,7 +103,7 @@ package struct StagedFiles {
       try file.synchronize()
       try places.replace(path, with: next)
     } catch {
-      throw ArchiveError(
+      throw Failure(
         .importFailed, "\(VisibleText.quoted(path)) cannot be changed before it arrives", name: path.bytes,
         cause: error as? SystemError)
     }

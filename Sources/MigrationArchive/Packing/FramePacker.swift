@@ -171,13 +171,13 @@ final class FramePacker {
   /// as unusable. With `orHole`, zeros become a hole.
   func addChunk(
     _ place: ChunkPlace, orHole: Bool = false, _ read: (inout MutableSpan<UInt8>) throws(SystemError) -> Bool
-  ) throws(ArchiveError) -> Bool {
+  ) throws(Failure) -> Bool {
     let size = place.range.count
     let lead = EntryWriter.length(of: place)
     do {
       guard try frame.withFreeSpace(at: lead, length: size, read) else { return false }
     } catch {
-      throw ArchiveError("reading", place.path, error)
+      throw Failure("reading", place.path, error)
     }
     if orHole, frame.withFreeSpan(at: lead, length: size, { bytes in bytes.indices.allSatisfy { bytes[$0] == 0 } }) {
       addHole(ChunkPlace(path: place.path, generation: place.generation, range: place.range, isHole: true))

@@ -22,7 +22,7 @@ package struct SourceWalk {
   package static func walk(
     _ roots: [SourceRoot], selecting selection: Selection = Selection(), knowing known: [[UInt8]: SourceTree] = [:],
     countingSince moment: Timestamp? = nil, isStopped: @escaping () -> Bool = { false }
-  ) throws(ArchiveError) -> SourceTree {
+  ) throws(Failure) -> SourceTree {
     var walk = SourceWalk(selection, countingSince: moment, isStopped: isStopped)
     for (number, root) in roots.enumerated() {
       if let tree = known[root.name], tree.isCurrent(of: [root]), walk.tree.append(tree, asRoot: number) { continue }
@@ -34,24 +34,22 @@ package struct SourceWalk {
   /// Walks the contents of an open directory; each entry is a root of the tree, with the number 0.
   package static func walk(
     contentsOf directory: SharedDirectory, isStopped: @escaping () -> Bool = { false }
-  ) throws(ArchiveError) -> SourceTree {
+  ) throws(Failure) -> SourceTree {
     var walk = SourceWalk(Selection(), isStopped: isStopped)
-    try SystemError.mapped(walk.add(entriesOf: directory.directory, to: -1, nil)) {
-      ArchiveError(.source, "the directory cannot be read", cause: $0)
-    }
+    try Failure.wrapping(.source, "the directory cannot be read", walk.add(entriesOf: directory.directory, to: -1, nil))
     while let next = walk.pending.popLast() { try walk.list(next, from: directory) }
-    if isStopped() { throw ArchiveError(.stopped, "the walk was stopped") }
+    if isStopped() { throw Failure(.stopped, "the walk was stopped") }
     return walk.tree
   }
 
-  private mutating func walk(_ root: SourceRoot, number: Int) throws(ArchiveError) {
+  private mutating func walk(_ root: SourceRoot, number: Int) throws(Failure) {
     do {
       let (status, flags) = try root.parent.directory.flaggedStatus(root.entry.span)
       guard let kind = ItemKind(status.kind) else { return tree.note(NotStored(path: root.name, .notSendable)) }
       let node = tree.add(root.name.span, status, flags, kind: kind, parent: Int32(-1 - number))
       if kind == .directory { pending = [node] }
     } catch {
-      throw ArchiveError(.source, "the source \(VisibleText.quoted(root.name)) cannot be read", cause: error)
+      throw Failure(.source, "the source \(VisibleText.quoted(root.name)) cannot be read", cause: error)
     }
     while let directory = pending.popLast() { try list(directory, from: root.parent, of: root) }
   }
@@ -59,8 +57,8 @@ package struct SourceWalk {
   /// Adds the contents of a directory; subdirectories are listed later, in order.
   private mutating func list(
     _ parent: Int, from base: SharedDirectory, of root: SourceRoot? = nil
-  ) throws(ArchiveError) {
-    if isStopped() { throw ArchiveError(.stopped, "the walk was stopped") }
+  ) throws(Failure) {
+    if isStopped() { throw Failure(.stopped, "the walk was stopped") }
     guard let path = try? tree.path(parent) else {
       tree.note(NotStored(path: Array(tree.name(tree.nodes[parent])), .beyondLimits))
       return
@@ -171,13 +169,13 @@ package struct SourceRoot: Sendable {
 
   /// Opens the target of the user's path. If the last component is a link, the link itself is the
   /// source, except where a slash follows it.
-  package init(path: [UInt8]) throws(ArchiveError) {
+  package init(path: [UInt8]) throws(Failure) {
     var parents: [[UInt8]: SharedDirectory] = [:]
     try self.init(path: path, sharing: &parents)
   }
 
   /// Opens the target of the user's path; sources in one directory share its descriptor.
-  init(path: [UInt8], sharing parents: inout [[UInt8]: SharedDirectory]) throws(ArchiveError) {
+  init(path: [UInt8], sharing parents: inout [[UInt8]: SharedDirectory]) throws(Failure) {
     do {
       var named = Self.split(path)
       let hasOwnName = named.name != Array(".".utf8) && named.name != Array("..".utf8)
@@ -199,10 +197,10 @@ package struct SourceRoot: Sendable {
       self.entry = entry
       self.linked = linked
     } catch let error as SystemError {
-      throw ArchiveError(
+      throw Failure(
         .source, "the source \(VisibleText.quoted(path)) cannot be read", name: path, cause: error)
     } catch {
-      throw ArchiveError(
+      throw Failure(
         .source, "the source \(VisibleText.quoted(path)) has no name to use at the destination", name: path)
     }
   }
@@ -211,7 +209,7 @@ package struct SourceRoot: Sendable {
   /// archive. No link is followed on the way.
   package init(
     _ path: [UInt8], beneath base: SharedDirectory, as name: [UInt8]
-  ) throws(ArchiveError) {
+  ) throws(Failure) {
     var parents: [[UInt8]: SharedDirectory] = [:]
     try self.init(path, beneath: base, as: name, sharing: &parents)
   }
@@ -219,7 +217,7 @@ package struct SourceRoot: Sendable {
   /// The same; items in one directory share its descriptor.
   package init(
     _ path: [UInt8], beneath base: SharedDirectory, as name: [UInt8], sharing parents: inout [[UInt8]: SharedDirectory]
-  ) throws(ArchiveError) {
+  ) throws(Failure) {
     do {
       try ArchivePath.checkComponent(name.span)
       let slash = path.lastIndex(of: UInt8(ascii: "/"))
@@ -235,10 +233,10 @@ package struct SourceRoot: Sendable {
       self.name = name
       linked = nil
     } catch let error as SystemError {
-      throw ArchiveError(
+      throw Failure(
         .source, "the source \(VisibleText.quoted(path)) cannot be read", name: path, cause: error)
     } catch {
-      throw ArchiveError(
+      throw Failure(
         .source, "the source \(VisibleText.quoted(path)) has no name to use at the destination", name: path)
     }
   }

@@ -76,7 +76,7 @@ struct RoomWatch: Sendable {
   /// that can be told; nil where there is space.
   mutating func look(
     before more: RoomCharge, in staging: Staging, growing: some Sequence<any StagedFile> = [], isSynced: Bool
-  ) throws(ArchiveError) -> UInt64? {
+  ) throws(Failure) -> UInt64? {
     guard var space = staging.disk.space() else {
       allowance = Tally(items: .max, bytes: .max)
       return nil
@@ -94,7 +94,7 @@ struct RoomWatch: Sendable {
       space = staging.disk.space() ?? space
       space.availableBytes = space.availableBytes.addingClamped(setAside)
     }
-    if let shortage = shortage(before: more, at: space) { throw ArchiveError(shortage) }
+    if let shortage = shortage(before: more, at: space) { throw Failure(shortage) }
     block = max(1, space.blockSize)
     let reserve = Reserve(of: space)
     let bytes = space.availableBytes.subtractingClamped(uncounted).subtractingClamped(reserve.bytes)
@@ -206,15 +206,15 @@ extension StagingWriter {
   }
 
   /// Fails if the session's metadata has used up its share of the disk.
-  private func checkMetadata(_ shared: borrowing Staging.Shared) throws(ArchiveError) {
+  private func checkMetadata(_ shared: borrowing Staging.Shared) throws(Failure) {
     guard shared.ledger.metadata > shared.metadataRoom else { return }
-    throw ArchiveError(.noSpace, "not enough space: the metadata of the items fills the disk")
+    throw Failure(.noSpace, "not enough space: the metadata of the items fills the disk")
   }
 
   /// Charges something new; fails if a transfer exceeds the space. Returns how much must be synced first.
   private func take(
     _ more: RoomCharge, at path: ArchivePath, isSynced: Bool, _ shared: inout Staging.Shared
-  ) throws(ArchiveError) -> UInt64? {
+  ) throws(Failure) -> UInt64? {
     guard let watch = shared.watch else { return nil }
     if watch.isDue(before: more) {
       let growing = shared.open.values.lazy.map(\.file)
@@ -254,7 +254,7 @@ extension Staging.Shared {
   fileprivate var looksAtSize: Bool { watch != nil || most != nil }
 
   /// Fails if the session is about to bring more than the user accepts of the transfer.
-  fileprivate func checkSize(before more: UInt64) throws(ArchiveError) {
+  fileprivate func checkSize(before more: UInt64) throws(Failure) {
     try most?.check(coming: ledger.comingBytes.subtractingClamped(heldAtStart).addingClamped(more))
   }
 }

@@ -48,8 +48,8 @@ extension Staging {
   /// is acknowledged from then on, and not kept.
   func refuse(
     _ record: ItemRecord, _ reason: NotStored.Reason, _ error: UInt16?, in places: any StagingPlaces
-  ) throws(ArchiveError) {
-    let isStaged = try shared.withLock { (shared) throws(ArchiveError) -> Bool in
+  ) throws(Failure) {
+    let isStaged = try shared.withLock { (shared) throws(Failure) -> Bool in
       let isStaged = shared.ledger.refusable(record.path, record.generation) != nil
       try tell(record.path, record.generation, size: record.size, reason, isDurable: isStaged)
       // A chunk may have caused the refusal already.
@@ -67,8 +67,8 @@ extension Staging {
   /// journaled first.
   func refuse(
     _ place: ChunkPlace, _ reason: NotStored.Reason, _ error: UInt16?, in places: any StagingPlaces, isStaged: Bool
-  ) throws(ArchiveError) {
-    let isRefused = try shared.withLock { (shared) throws(ArchiveError) -> Bool in
+  ) throws(Failure) {
+    let isRefused = try shared.withLock { (shared) throws(Failure) -> Bool in
       // Another stream refused it first.
       guard let file = shared.ledger.refusable(place.path, place.generation) else { return false }
       try tell(place.path, place.generation, size: file.record?.size, reason, isDurable: isStaged)
@@ -85,18 +85,18 @@ extension Staging {
   /// Journals a refusal; durably, if an item on the disk is removed.
   private func tell(
     _ path: ArchivePath, _ generation: Generation, size: UInt64?, _ reason: NotStored.Reason, isDurable: Bool
-  ) throws(ArchiveError) {
+  ) throws(Failure) {
     let claim = JournalRecord.refused(path: path, generation: generation, size: size, reason)
     do {
       if isDurable { try journal.appendDurably([claim]) } else { try journal.append([claim]) }
     } catch {
-      throw ArchiveError(.storage, "the journal cannot be written", cause: error)
+      throw Failure(.storage, "the journal cannot be written", cause: error)
     }
   }
 
   /// Refuses the staged items at some paths, and their contents, because they cannot be moved to
   /// the destination. They stay in the staging directory and are removed with it.
-  func refuseStaged(_ paths: [ArchivePath: (reason: NotStored.Reason, error: UInt16?)]) throws(ArchiveError) {
+  func refuseStaged(_ paths: [ArchivePath: (reason: NotStored.Reason, error: UInt16?)]) throws(Failure) {
     guard !paths.isEmpty else { return }
     let places = disk.places()
     do {
@@ -109,10 +109,10 @@ extension Staging {
           record, isItself ? why.reason : .directoryNotStored, isItself ? why.error : nil, in: places)
       }
       try journal.file.synchronize()
-    } catch let error as ArchiveError {
+    } catch let error as Failure {
       throw error
     } catch {
-      throw ArchiveError(.storage, "the journal cannot be written", cause: error as? SystemError)
+      throw Failure(.storage, "the journal cannot be written", cause: error as? SystemError)
     }
   }
 
@@ -130,13 +130,13 @@ extension Staging {
 /// Handles items that the destination cannot hold.
 extension StagingWriter {
   /// Fails if the destination is known to be unable to hold the item.
-  func checkTraits(_ record: ItemRecord) throws(ArchiveError) {
+  func checkTraits(_ record: ItemRecord) throws(Failure) {
     guard let reason = traits.refusal(of: record) else { return }
-    throw ArchiveError(refusing: record.path, reason)
+    throw Failure(refusing: record.path, reason)
   }
 
   /// Refuses an item if the error was caused by the item; throws any other error.
-  func refuse(_ record: ItemRecord, after error: ArchiveError) throws {
+  func refuse(_ record: ItemRecord, after error: Failure) throws {
     let (reason, number) = try reason(for: record.path, record.body, error)
     try refuse(record, reason, number)
   }
@@ -147,14 +147,14 @@ extension StagingWriter {
   }
 
   /// Refuses a file if the error of a chunk was caused by the file; throws any other error.
-  func refuse(_ place: ChunkPlace, after error: ArchiveError, isStaged: Bool) throws {
+  func refuse(_ place: ChunkPlace, after error: Failure, isStaged: Bool) throws {
     let (reason, number) = try reason(for: place.path, .file(size: place.range.upperBound), error)
     try staging.refuse(place, reason, number, in: places, isStaged: isStaged)
     refused()
   }
 
   private func reason(
-    for path: ArchivePath, _ body: ItemRecord.Body, _ error: ArchiveError
+    for path: ArchivePath, _ body: ItemRecord.Body, _ error: Failure
   ) throws -> (NotStored.Reason, UInt16?) {
     guard staging.shared.withLock({ $0.mayRefuse }) else { throw error }
     if let refusal = error.refusal { return (refusal, nil) }
@@ -176,7 +176,7 @@ struct Storability {
   /// Why the destination cannot hold the item that caused an error; nil if the error is the disk's
   /// or the sender's.
   func reason(
-    for path: ArchivePath, _ body: ItemRecord.Body, _ error: ArchiveError
+    for path: ArchivePath, _ body: ItemRecord.Body, _ error: Failure
   ) throws(SystemError) -> (reason: NotStored.Reason, error: UInt16?)? {
     if error.code == .collision {
       guard let place = try foldedPlace(path) else { return nil }

@@ -1,5 +1,5 @@
 import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
 extension Staging {
   /// The items that a session accepts.
@@ -26,7 +26,7 @@ extension Staging {
   ///
   /// What is staged and not taken any more is removed: it is refused by name, or forgotten with its
   /// root. What was refused and is taken now may come.
-  package func take(only permit: ArrivalPermit?, of roots: Set<[UInt8]>? = nil) throws(ArchiveError) {
+  package func take(only permit: ArrivalPermit?, of roots: Set<[UInt8]>? = nil) throws(Failure) {
     let admitted = Admission(permit: permit, roots: roots)
     guard admission.withLock({ $0 }) != admitted else { return }
     let hasRefused = shared.withLock { $0.ledger.refusedTotal.items > 0 || !$0.ledger.refusedWithoutRecord.isEmpty }
@@ -35,10 +35,10 @@ extension Staging {
     do {
       if stage == .receiving, hasRefused { try allow(admitted) }
       if mayRemove, !admitted.isAll(of: announced) { try remove(besides: admitted) }
-    } catch let error as ArchiveError {
+    } catch let error as Failure {
       throw error
     } catch {
-      throw ArchiveError(.storage, "the journal cannot be read or written", cause: error as? SystemError)
+      throw Failure(.storage, "the journal cannot be read or written", cause: error as? SystemError)
     }
     admission.withLock { $0 = admitted }
   }

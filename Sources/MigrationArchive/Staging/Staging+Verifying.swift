@@ -76,7 +76,7 @@ extension Staging {
         shared.withLock({ $0.ledger.holds(record) })
       else { return }
       guard shared.withLock({ $0.mayRefuse }) else {
-        throw ArchiveError(.storage, "\(VisibleText.quoted(record.path)) is damaged: \(why)", name: record.path.bytes)
+        throw Failure(.storage, "\(VisibleText.quoted(record.path)) is damaged: \(why)", name: record.path.bytes)
       }
       try refuse(record, .differs, nil, in: places)
       try remove(record.path, in: places)

@@ -52,7 +52,7 @@ package final class Staging: Sendable {
     var renamedCount: UInt64 = 0
     var open: [Ledger.FileNumber: OpenFile] = [:]
     /// The files that could not be created, and why: several streams may bring chunks of one file.
-    var unmade: [Ledger.FileNumber: ArchiveError] = [:]
+    var unmade: [Ledger.FileNumber: Failure] = [:]
     /// The items that, according to the sender, no longer exist in the source.
     var dropped: Set<Mark> = []
     /// The position in the journal where this session's records begin.
@@ -103,7 +103,7 @@ package final class Staging: Sendable {
   let shared: GuardedLedger
   /// Where each item is synced: the position in the journal up to which that was done.
   let syncedEach = Mutex<UInt64>(0)
-  private let syncFailure = Mutex<ArchiveError?>(nil)
+  private let syncFailure = Mutex<Failure?>(nil)
   private let record = Mutex<ArrivedItems?>(nil)
   private let others = Mutex<PartDeliveries?>(nil)
 
@@ -132,7 +132,7 @@ package final class Staging: Sendable {
   package init(
     on disk: any StagingDisk, for offer: Offer, transfer: TransferID, keys: TransferKeys,
     preserving preserved: Preserved = Preserved(), existing: Existing = .refuse
-  ) throws(ArchiveError) {
+  ) throws(Failure) {
     self.preserved = preserved
     owners = LocalOwners(preserved.map)
     self.existing = existing
@@ -152,7 +152,7 @@ package final class Staging: Sendable {
       // A journal without this beginning is not a journal of this program, even a damaged one.
       try journal.file.synchronize()
     } catch {
-      throw ArchiveError(.destination, "the staging directory cannot be created", cause: error)
+      throw Failure(.unfit, "the staging directory cannot be created", cause: error)
     }
   }
 
@@ -236,34 +236,27 @@ package final class Staging: Sendable {
   ///
   /// Unless the importer completes, a later recovery checks the items byte by byte before they
   /// count.
-  package func expose() throws(ArchiveError) {
-    try SystemError.mapped(journal.appendDurably([.exposed])) {
-      ArchiveError(.storage, "the journal cannot be written", cause: $0)
-    }
+  package func expose() throws(Failure) {
+    try Failure.wrapping(.storage, "the journal cannot be written", journal.appendDurably([.exposed]))
   }
 
   /// Records that the importer has completed, and that its results are durable. The record survives
   /// this process; a power loss may take it, and then the next run finds every item in its place.
-  package func finishImport() throws(ArchiveError) {
+  package func finishImport() throws(Failure) {
     guard case .concluded(let total) = stage else { return }
-    try SystemError.mapped(journal.append([.imported])) {
-      ArchiveError(.importFailed, "the imported items cannot be made durable", cause: $0)
-    }
+    try Failure.wrapping(.importFailed, "the imported items cannot be made durable", journal.append([.imported]))
     shared.withLock { $0.stage = .imported(total) }
   }
 
   /// Makes the record of the import durable, where no other record says the same.
-  package func makeImportDurable() throws(ArchiveError) {
-    try SystemError.mapped(journal.file.synchronize()) {
-      ArchiveError(.importFailed, "the imported items cannot be made durable", cause: $0)
-    }
+  package func makeImportDurable() throws(Failure) {
+    try Failure.wrapping(.importFailed, "the imported items cannot be made durable", journal.file.synchronize())
   }
 
   /// Removes the staging directory, durably; the ledger remains.
-  package func remove() throws(ArchiveError) {
-    try SystemError.mapped(disk.remove()) {
-      ArchiveError(.storage, "the staging directory \(VisibleText.quoted(disk.name)) cannot be removed", cause: $0)
-    }
+  package func remove() throws(Failure) {
+    try Failure.wrapping(
+      .storage, "the staging directory \(VisibleText.quoted(disk.name)) cannot be removed", disk.remove())
   }
 
   /// Makes everything written before the call durable, and records that in the journal, durably and
@@ -272,11 +265,11 @@ package final class Staging: Sendable {
   /// The kernel reports a write error only once. So after a failure this method always fails: only
   /// a recovery, which reads the content again, shows which data is intact. And one thread syncs at a
   /// time: another one's sync would succeed while the failure is on its way here.
-  package func synchronize() throws(ArchiveError) { try synchronize(before: []) }
+  package func synchronize() throws(Failure) { try synchronize(before: []) }
 
-  func synchronize(before records: [JournalRecord]) throws(ArchiveError) {
+  func synchronize(before records: [JournalRecord]) throws(Failure) {
     let superseded = shared.withLock { $0.superseded }
-    try syncFailure.withLock { (failure) throws(ArchiveError) in
+    try syncFailure.withLock { (failure) throws(Failure) in
       if let failure { throw failure }
       let position = journal.position
       do throws(SystemError) {
@@ -285,7 +278,7 @@ package final class Staging: Sendable {
         // Written as one: a power loss keeps no record without the mark before it.
         try journal.appendDurably([.synced(upTo: position)] + records)
       } catch {
-        let error = ArchiveError(.storage, "the staging directory cannot be synced", cause: error)
+        let error = Failure(.storage, "the staging directory cannot be synced", cause: error)
         failure = error
         throw error
       }

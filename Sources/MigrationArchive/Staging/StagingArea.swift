@@ -20,14 +20,14 @@ package final class StagingArea: Sendable {
   /// Opens the directory; creates it if it is missing. Fails unless it is writable.
   package convenience init(
     at path: [UInt8], preserving preserved: Preserved = Preserved(), atMost most: MostBytes? = nil
-  ) throws(ArchiveError) {
+  ) throws(Failure) {
     try self.init(at: path, preserving: preserved, atMost: most) { $0 }
   }
 
   init(
     at path: [UInt8], preserving preserved: Preserved = Preserved(), atMost most: MostBytes? = nil,
     as known: @escaping @Sendable (DirectoryDisk) -> any StagingDisk
-  ) throws(ArchiveError) {
+  ) throws(Failure) {
     self.most = most
     self.preserved = preserved
     self.known = known
@@ -35,33 +35,32 @@ package final class StagingArea: Sendable {
   }
 
   /// Opens the directory to receive into; creates it if it is missing.
-  package static func openOrMake(_ path: [UInt8]) throws(ArchiveError) -> Directory {
+  package static func openOrMake(_ path: [UInt8]) throws(Failure) -> Directory {
     do {
       return try Destination(openingOrMaking: path).directory.directory.duplicate()
-    } catch let error as ArchiveError {
+    } catch let error as Failure {
       throw error
     } catch {
-      throw ArchiveError(.destination, "the destination cannot be opened", name: path, cause: error as? SystemError)
+      throw Failure(.unfit, "the destination cannot be opened", name: path, cause: error as? SystemError)
     }
   }
 
   /// Its identity from run to run: its absolute path.
-  package func place() throws(ArchiveError) -> [UInt8] { try destination.canonicalPath() }
+  package func place() throws(Failure) -> [UInt8] { try destination.canonicalPath() }
 
   /// The directory's status, by which other processes recognise it.
-  package func status() throws(ArchiveError) -> FileStatus {
-    try SystemError.mapped(destination.directory.directory.status()) {
-      ArchiveError(.destination, "the destination cannot be examined", name: destination.path, cause: $0)
-    }
+  package func status() throws(Failure) -> FileStatus {
+    try Failure.wrapping(
+      .unfit, "the destination cannot be examined", name: destination.path, destination.directory.directory.status())
   }
 
   /// Fails if the path that the user named leads to another directory by now.
-  func checkPlace() throws(ArchiveError) { try destination.checkPlace(.importFailed) }
+  func checkPlace() throws(Failure) { try destination.checkPlace(.importFailed) }
 
   /// The reason of a failure of the disk: that the destination is not there any more, if it is that.
   package func reason(of error: any Error) -> any Error {
-    guard let failure = error as? ArchiveError, failure.cause?.isNotFound == true else { return error }
-    do throws(ArchiveError) {
+    guard let failure = error as? Failure, failure.cause?.isNotFound == true else { return error }
+    do throws(Failure) {
       try destination.checkPlace(.storage)
       return failure
     } catch {
@@ -70,19 +69,19 @@ package final class StagingArea: Sendable {
   }
 
   /// Fails if a transfer is known to be larger than the user accepts.
-  package func checkSize(of offer: Offer) throws(ArchiveError) { try most?.check(total: offer.bytes) }
+  package func checkSize(of offer: Offer) throws(Failure) { try most?.check(total: offer.bytes) }
 
   /// Checks the space for an offer that the transfer may exceed.
   ///
   /// Fails unless there is space for the missing part of the offer and for a reserve. If no data is
   /// missing, no space is required.
-  package func judgeRoom(for offer: Offer, held: Tally) throws(ArchiveError) -> OfferCheck {
+  package func judgeRoom(for offer: Offer, held: Tally) throws(Failure) -> OfferCheck {
     let space = try destination.space()
     let reserve = Reserve(of: space)
     let shortage = SpaceShortage(
       of: offer, held: held, availableBytes: space.availableBytes, availableItems: space.availableItems,
       leaving: reserve)
-    if let shortage { throw ArchiveError(shortage) }
+    if let shortage { throw Failure(shortage) }
     let room = held.bytes.addingClamped(space.availableBytes.subtractingClamped(reserve.bytes))
     return OfferCheck(availableBytes: space.availableBytes, mostBytes: min(room, most?.bytes ?? .max))
   }
@@ -97,7 +96,7 @@ package final class StagingArea: Sendable {
   }
 
   /// Creates the staging directory of a new transfer, under a name that no other entry has.
-  package func stage(_ offer: Offer, on terms: TransferTerms) throws(ArchiveError) -> Staging {
+  package func stage(_ offer: Offer, on terms: TransferTerms) throws(Failure) -> Staging {
     try destination.checkPlace()
     let disk = try makeDisk(of: terms.transfer)
     do {
@@ -110,7 +109,7 @@ package final class StagingArea: Sendable {
     }
   }
 
-  private func makeDisk(of transfer: TransferID) throws(ArchiveError) -> DirectoryDisk {
+  private func makeDisk(of transfer: TransferID) throws(Failure) -> DirectoryDisk {
     var failure = SystemError(alreadyExisting: "create")
     for name in Self.names(of: transfer) {
       do {
@@ -123,31 +122,31 @@ package final class StagingArea: Sendable {
         guard error.isAlreadyExisting else { break }
       }
     }
-    throw ArchiveError(.destination, "the staging directory cannot be created", cause: failure)
+    throw Failure(.unfit, "the staging directory cannot be created", cause: failure)
   }
 
   /// Recovers the data staged by an earlier run; nil if there is none. `existing` sets how taken
   /// names are treated from now on, if that differs from the setting at the beginning.
   ///
-  /// Throws an `ArchiveError`, with the code `journal` if there is data that cannot be trusted. It
+  /// Throws a `Failure`, with the code `journal` if there is data that cannot be trusted. It
   /// is left where it is.
   package func recover(
     _ offer: Offer, transfer: TransferID, keys: TransferKeys, existing: Existing? = nil,
     import fate: Staging.ImportFate = .told
   ) throws -> Staging? {
     let found = try Found(transfer, keys, in: destination.directory)
-    var distrust: ArchiveError?
+    var distrust: Failure?
     for disk in found.own {
       do {
         return try Staging.recover(
           from: known(disk), for: offer, transfer: transfer, keys: keys, preserving: preserved,
           existing: existing, import: fate, hadNoTree: disk.hadNoTree)
-      } catch let error as ArchiveError where error.code == .journal {
-        distrust = distrust ?? ArchiveError(.journal, "\(error.description), in \(VisibleText.quoted(disk.name))")
+      } catch let error as Failure where error.code == .journal {
+        distrust = distrust ?? Failure(.journal, "\(error.description), in \(VisibleText.quoted(disk.name))")
       }
     }
     if let distrust { throw distrust }
-    if !found.others.isEmpty { throw ArchiveError(.journal, Self.strange(found.others)) }
+    if !found.others.isEmpty { throw Failure(.journal, Self.strange(found.others)) }
     return nil
   }
 
@@ -158,7 +157,7 @@ package final class StagingArea: Sendable {
     var unused: [DirectoryDisk] = []
     var others: [[UInt8]] = []
 
-    init(_ transfer: TransferID, _ keys: TransferKeys, in directory: SharedDirectory) throws(ArchiveError) {
+    init(_ transfer: TransferID, _ keys: TransferKeys, in directory: SharedDirectory) throws(Failure) {
       for name in StagingArea.names(of: transfer) {
         do throws(SystemError) {
           if try directory.directory.isFree(name) { continue }
@@ -170,17 +169,17 @@ package final class StagingArea: Sendable {
             others.append(name)
           }
         } catch {
-          throw ArchiveError(.storage, "the staged data in \(VisibleText.quoted(name)) cannot be read", cause: error)
+          throw Failure(.storage, "the staged data in \(VisibleText.quoted(name)) cannot be read", cause: error)
         }
       }
     }
 
     /// Removes this program's own directories. Returns a clause about the other entries, if any.
-    func remove() throws(ArchiveError) -> String? {
+    func remove() throws(Failure) -> String? {
       do {
         for disk in own + unused { try disk.remove() }
       } catch {
-        throw ArchiveError(.storage, "the staging directory cannot be removed", cause: error)
+        throw Failure(.storage, "the staging directory cannot be removed", cause: error)
       }
       return others.isEmpty ? nil : "\(StagingArea.strange(others)), and was left as it is"
     }
@@ -200,13 +199,13 @@ package final class StagingArea: Sendable {
   /// finished. If that is impossible, the call fails, and the staged data stays.
   package static func discard(
     _ transfer: TransferID, _ keys: TransferKeys, from path: [UInt8], isFinished: Bool = false
-  ) throws(ArchiveError) -> String? {
+  ) throws(Failure) -> String? {
     let directory: SharedDirectory
     do {
       directory = SharedDirectory(try Directory.open(path))
     } catch {
       if error.isNotFound { return "\(VisibleText.quoted(path)) is not there, and nothing was removed in it" }
-      throw ArchiveError(
+      throw Failure(
         .storage, "the staged data in \(VisibleText.quoted(path)) cannot be removed", name: path, cause: error)
     }
     let found = try Found(transfer, keys, in: directory)
@@ -306,7 +305,7 @@ struct StagingSweep {
         guard entry.kind == .regular, let claim = missing[EarlierItems.hash(path, staging.journal.key)],
           try !claim.allows(places.size(of: path)), try !isDisplaced(path)
         else { continue }
-        throw ArchiveError(
+        throw Failure(
           .journal, "the file system has lost data that it had made durable: \(VisibleText.quoted(path))",
           name: path.bytes)
       }

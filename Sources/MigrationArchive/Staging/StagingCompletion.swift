@@ -33,7 +33,7 @@ extension Staging {
       let link = try record(at: position)
       do {
         try make(link, in: places)
-      } catch let error as ArchiveError {
+      } catch let error as Failure {
         try refuse(link, after: error, in: places)
       }
       done += 1
@@ -52,23 +52,23 @@ extension Staging {
   }
 
   /// The record of a directory, if the archive has one.
-  func directoryRecord(_ path: ArchivePath) throws(ArchiveError) -> ItemRecord? {
+  func directoryRecord(_ path: ArchivePath) throws(Failure) -> ItemRecord? {
     guard let position = shared.withLock({ $0.ledger.position(ofDirectory: path) }) else { return nil }
     return try record(at: position)
   }
 
   /// A record that is applied at the end, read from the journal: all of them may not fit into
   /// memory.
-  func record(at position: UInt64?) throws(ArchiveError) -> ItemRecord {
+  func record(at position: UInt64?) throws(Failure) -> ItemRecord {
     do {
       if let position, let record = try journal.record(at: position)?.completedItem { return record }
     } catch {
-      throw ArchiveError(.storage, "the journal cannot be read", cause: error)
+      throw Failure(.storage, "the journal cannot be read", cause: error)
     }
-    throw ArchiveError(.storage, "the journal no longer has a record that it had before")
+    throw Failure(.storage, "the journal no longer has a record that it had before")
   }
 
-  private func removeIncomplete(in places: any StagingPlaces) throws(ArchiveError) {
+  private func removeIncomplete(in places: any StagingPlaces) throws(Failure) {
     let (partials, refused) = shared.withLock { shared in
       shared.open = [:]
       let refused = shared.ledger.refusedWithoutRecord
@@ -86,7 +86,7 @@ extension Staging {
       throw Violation(.conflict, "a hard link's target", "\(VisibleText.quoted(target)) is a hard link itself")
     }
     if shared.withLock({ $0.ledger.refuses(path: target) }) {
-      throw ArchiveError(refusing: link.path, .targetNotStored)
+      throw Failure(refusing: link.path, .targetNotStored)
     }
     guard try kind(of: target, in: places) == .regular else { throw Violation(.conflict, "a hard link's target") }
     do {
@@ -98,11 +98,11 @@ extension Staging {
       }
     } catch {
       try shared.withLock { try checkContradiction(of: link.path, error, in: places, $0) }
-      throw ArchiveError(placing: link.path, "linking", error)
+      throw Failure(placing: link.path, "linking", error)
     }
   }
 
-  private func refuse(_ link: ItemRecord, after error: ArchiveError, in places: any StagingPlaces) throws {
+  private func refuse(_ link: ItemRecord, after error: Failure, in places: any StagingPlaces) throws {
     let storability = Storability(staging: self, places: places)
     var known = error.refusal.map { (reason: $0, error: UInt16?.none) }
     if known == nil { known = try? storability.reason(for: link.path, link.body, error) }
@@ -110,11 +110,11 @@ extension Staging {
     try refuse(link, known.reason, known.error, in: places)
   }
 
-  private func kind(of path: ArchivePath, in places: any StagingPlaces) throws(ArchiveError) -> FileKind? {
-    try SystemError.mapped(places.kind(of: path)) { ArchiveError("examining", path, $0) }
+  private func kind(of path: ArchivePath, in places: any StagingPlaces) throws(Failure) -> FileKind? {
+    try SystemError.mapped(places.kind(of: path)) { Failure("examining", path, $0) }
   }
 
-  func setMetadata(of record: ItemRecord, in places: any StagingPlaces) throws(ArchiveError) {
+  func setMetadata(of record: ItemRecord, in places: any StagingPlaces) throws(Failure) {
     let isRoot = record.path.parent == nil && roots != nil
     let kept = setExtended(in: places, record, isRoot: isRoot)
     setTime(in: places, record)
@@ -124,7 +124,7 @@ extension Staging {
       guard try places.kind(of: record.path) == .directory else { throw SystemError(notADirectory: "chmod") }
       try keepMode { () throws(SystemError) in try places.setMode(record.path, mode(of: record, kept)) }
     } catch {
-      throw ArchiveError("setting the rights of", record.path, error)
+      throw Failure("setting the rights of", record.path, error)
     }
   }
 
@@ -173,14 +173,14 @@ extension Staging {
   }
 
   /// Gives a complete file its length, permissions, time and other metadata.
-  func settle(_ file: any StagedFile, _ record: ItemRecord) throws(ArchiveError) {
+  func settle(_ file: any StagedFile, _ record: ItemRecord) throws(Failure) {
     do {
       // A hole at the end needs only the length.
       try file.truncate(to: record.size)
       let kept = setExtended(of: file, record)
       try keepMode { () throws(SystemError) in try file.setMode(mode(of: record, kept)) }
     } catch {
-      throw ArchiveError("writing", record.path, error)
+      throw Failure("writing", record.path, error)
     }
     setTime(of: file, record)
   }

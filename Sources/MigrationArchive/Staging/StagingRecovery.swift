@@ -17,7 +17,7 @@ extension Staging {
   ///
   /// Records before the last sync mark are trusted; later claims are compared with their checks.
   /// Unclaimed items are removed. `existing` sets how taken names are treated, if that may differ
-  /// from the setting at the beginning; it also applies to later runs. Throws an `ArchiveError`
+  /// from the setting at the beginning; it also applies to later runs. Throws a `Failure`
   /// with the code `journal` if the journal cannot be trusted at all.
   ///
   /// With `hadNoTree` the tree is new: it was missing. A sync mark says that it was durable, so it
@@ -38,7 +38,7 @@ extension Staging {
           on: disk, for: offer, transfer: transfer, keys: keys, preserving: preserved, existing: existing ?? .refuse)
       }
       guard survey.isSound, !hadNoTree || survey.trusted == 0 else {
-        throw ArchiveError(.journal, "the journal of the staged data is damaged")
+        throw Failure(.journal, "the journal of the staged data is damaged")
       }
       let journal = JournalFile(disk.journal, key: keys.journalKey, position: survey.end)
       let staging = Staging(
@@ -76,16 +76,16 @@ extension Staging {
       staging.shared.withFigures { $0.uncounted = $0.held.bytes }
       return staging
     } catch let error as SystemError {
-      throw ArchiveError(.storage, "the staged data cannot be read", cause: error)
+      throw Failure(.storage, "the staged data cannot be read", cause: error)
     } catch let error as Violation {
-      throw ArchiveError(.journal, "the journal of the staged data contradicts itself (\(error))")
+      throw Failure(.journal, "the journal of the staged data contradicts itself (\(error))")
     }
   }
 
   /// Removes the metadata that a failed completion has set on directories: items that are still to
   /// come must not inherit their access lists, and the directories may have been replaced
   /// meanwhile.
-  private func clearDirectories() throws(ArchiveError) {
+  private func clearDirectories() throws(Failure) {
     let places = disk.places()
     for position in shared.withLock({ $0.ledger.extendedDirectoryPositions }) {
       let path = try record(at: position).path
@@ -95,10 +95,8 @@ extension Staging {
   }
 
   /// Records a changed setting for taken names, for later runs.
-  private func noteExisting() throws(ArchiveError) {
-    try SystemError.mapped(journal.appendDurably([.existing(existing)])) {
-      ArchiveError(.storage, "the journal cannot be written", cause: $0)
-    }
+  private func noteExisting() throws(Failure) {
+    try Failure.wrapping(.storage, "the journal cannot be written", journal.appendDurably([.existing(existing)]))
   }
 
   /// Removes the metadata that a completion without a journal record has set on a file, or that
@@ -164,7 +162,7 @@ struct JournalSurvey {
       switch try reader.next() {
       case .record(let record, let position):
         guard position > 0 || record == .opened(transfer) else {
-          throw ArchiveError(.journal, "the journal belongs to another transfer")
+          throw Failure(.journal, "the journal belongs to another transfer")
         }
         note(record, position)
       case .end(let position):
@@ -272,7 +270,7 @@ struct StagingReplay {
     places = staging.disk.places()
   }
 
-  /// Throws a `SystemError`, a `Violation` or an `ArchiveError`.
+  /// Throws a `SystemError`, a `Violation` or a `Failure`.
   mutating func run() throws {
     var untrue: [JournalRecord] = []
     try staging.journal.forEach(upTo: survey.end) { position, record in

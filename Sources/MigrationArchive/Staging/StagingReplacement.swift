@@ -31,7 +31,7 @@ extension Staging {
         return try discard(place, for: path, keeping: keeping, in: places, &shared)
       }
     } catch let error as SystemError {
-      throw ArchiveError("replacing", path, error)
+      throw Failure("replacing", path, error)
     }
     return false
   }
@@ -195,9 +195,8 @@ extension Staging {
         stale.append(item.bare)
       }
     }
-    try SystemError.mapped(journal.append(stale.map { .discarded($0.path) } + untrue)) {
-      ArchiveError(.storage, "the journal cannot be written", cause: $0)
-    }
+    try Failure.wrapping(
+      .storage, "the journal cannot be written", journal.append(stale.map { .discarded($0.path) } + untrue))
     for item in stale {
       switch item.body {
       // A directory is removed when it is empty; a hard link has not been created yet.
@@ -210,12 +209,12 @@ extension Staging {
   }
 
   /// Removes the item at a path, of any type.
-  func remove(_ path: ArchivePath, in places: any StagingPlaces) throws(ArchiveError) {
-    try SystemError.mapped(places.remove(path)) { ArchiveError("removing", path, $0) }
+  func remove(_ path: ArchivePath, in places: any StagingPlaces) throws(Failure) {
+    try SystemError.mapped(places.remove(path)) { Failure("removing", path, $0) }
   }
 
   /// Removes the empty directories at and above these paths that the archive does not contain.
-  func removeEmptied(_ gone: [ArchivePath], in places: any StagingPlaces) throws(ArchiveError) {
+  func removeEmptied(_ gone: [ArchivePath], in places: any StagingPlaces) throws(Failure) {
     var candidates = Set(gone)
     for path in gone {
       var parent = path.parent
@@ -230,7 +229,7 @@ extension Staging {
         if disk.traits.nameRules.contains(.foldsNames), try storability.foldedPlace(directory) != nil { continue }
         _ = try places.removeIfEmpty(directory)
       } catch {
-        throw ArchiveError("removing", directory, error)
+        throw Failure("removing", directory, error)
       }
     }
   }

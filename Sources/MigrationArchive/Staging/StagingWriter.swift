@@ -32,7 +32,7 @@ package final class StagingWriter {
   /// Writes and journals the entries of one DATA frame. The frame is *written* when the method
   /// returns.
   ///
-  /// Returns how many of the bytes are content. Throws a `Violation` or an `ArchiveError`.
+  /// Returns how many of the bytes are content. Throws a `Violation` or a `Failure`.
   @discardableResult
   package func write(_ bytes: Span<UInt8>, entries range: Range<Int>) throws -> Int {
     var content = 0
@@ -61,10 +61,10 @@ package final class StagingWriter {
   private static let longClaims = 131_072
 
   /// Journals the claims that have become true.
-  private func writeClaims() throws(ArchiveError) { staging.place(try appendClaims()) }
+  private func writeClaims() throws(Failure) { staging.place(try appendClaims()) }
 
   /// The same; returns the items that are created at the end, and their positions in the journal.
-  func appendClaims() throws(ArchiveError) -> [(record: ItemRecord, position: UInt64)] {
+  func appendClaims() throws(Failure) -> [(record: ItemRecord, position: UInt64)] {
     var deferred: [(record: ItemRecord, position: UInt64)] = []
     do {
       try staging.journal.append(claims) { claim, position in
@@ -72,7 +72,7 @@ package final class StagingWriter {
         deferred.append((record, position))
       }
     } catch {
-      throw ArchiveError(.storage, "the journal cannot be written", cause: error)
+      throw Failure(.storage, "the journal cannot be written", cause: error)
     }
     claims.removeAll(keepingCapacity: true)
     claimedLength = 0
@@ -90,7 +90,7 @@ package final class StagingWriter {
     }
     do {
       try take(record, content, lanes, bytes)
-    } catch let error as ArchiveError {
+    } catch let error as Failure {
       try refuse(record, after: error)
     }
   }
@@ -170,7 +170,7 @@ package final class StagingWriter {
     } catch {
       abandon(record.path)
       guard let error = error as? SystemError else { throw error }
-      throw ArchiveError("writing", record.path, error)
+      throw Failure("writing", record.path, error)
     }
     if isPlain { staging.setTime(of: file, record) }
   }
@@ -200,7 +200,7 @@ package final class StagingWriter {
     do {
       guard let file = try admit(place) else { return }
       target = file
-    } catch let error as ArchiveError {
+    } catch let error as Failure {
       return try refuse(place, after: error, isStaged: false)
     }
     do {
@@ -211,13 +211,13 @@ package final class StagingWriter {
         staging.shared.withFigures { $0.holes = $0.holes.addingClamped(UInt64(place.range.count)) }
       }
     } catch {
-      return try refuse(place, after: ArchiveError("writing", place.path, error), isStaged: true)
+      return try refuse(place, after: Failure("writing", place.path, error), isStaged: true)
     }
     claims.append(.range(place, lanes))
     guard let (number, record) = staging.shared.withLock({ $0.ledger.stage(place) }) else { return }
     do {
       try finish(number, record)
-    } catch let error as ArchiveError {
+    } catch let error as Failure {
       try refuse(record, after: error)
     }
   }
@@ -237,7 +237,7 @@ package final class StagingWriter {
           let file = try make(place, discarded, &shared)
           shared.open[number] = file
           return file
-        } catch let error as ArchiveError {
+        } catch let error as Failure {
           shared.unmade[number] = error
           throw error
         }
@@ -294,8 +294,8 @@ package final class StagingWriter {
 
   /// Fails if the user of this device does not take the item, or the destination is known to be unable
   /// to hold it.
-  private func checkItem(_ record: ItemRecord) throws(ArchiveError) {
-    guard allowsRoot || permit?.allows(record) ?? true else { throw ArchiveError(refusing: record.path, .notTaken) }
+  private func checkItem(_ record: ItemRecord) throws(Failure) {
+    guard allowsRoot || permit?.allows(record) ?? true else { throw Failure(refusing: record.path, .notTaken) }
     try checkTraits(record)
   }
 
@@ -307,10 +307,10 @@ package final class StagingWriter {
     } catch {
       guard try error.isInTheWay && makeWay(for: path, keeping: true, &shared) else {
         try staging.checkContradiction(of: path, error, in: places, shared)
-        throw ArchiveError(placing: path, "creating", error)
+        throw Failure(placing: path, "creating", error)
       }
     }
-    return try SystemError.mapped(places.createFile(path, mode: mode)) { ArchiveError(placing: path, "creating", $0) }
+    return try SystemError.mapped(places.createFile(path, mode: mode)) { Failure(placing: path, "creating", $0) }
   }
 
   /// Places an item; an item of another generation that an earlier session put there is removed.
@@ -325,9 +325,9 @@ package final class StagingWriter {
         try staging.checkContradiction(of: path, error, in: places, shared)
         return false
       }
-      guard hasMadeWay else { throw ArchiveError(placing: path, action, error) }
+      guard hasMadeWay else { throw Failure(placing: path, action, error) }
     }
-    return try SystemError.mapped(body()) { ArchiveError(placing: path, action, $0) }
+    return try SystemError.mapped(body()) { Failure(placing: path, action, $0) }
   }
 
   /// Removes earlier items for a new item. First the journal records the data of this frame, which
@@ -344,13 +344,13 @@ package final class StagingWriter {
   /// claim.
   func removeStaged(
     _ path: ArchivePath, _ number: Ledger.FileNumber, _ shared: inout Staging.Shared
-  ) throws(ArchiveError) {
+  ) throws(Failure) {
     shared.open[number] = nil
     do {
       try staging.journal.appendDurably([.discarded(path)])
       try places.remove(path)
     } catch {
-      throw ArchiveError("removing", path, error)
+      throw Failure("removing", path, error)
     }
   }
 }

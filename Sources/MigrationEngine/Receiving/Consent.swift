@@ -139,10 +139,10 @@ extension ReceiverEngine {
       let classes = consent.taken(of: part, arrival, allowing: options)
       taken[number] = classes
       let refused = arrival.roots.indices.filter { arrival.roots[$0].isDisjoint(with: classes) }
-      func fault(_ classes: ArrivalClasses) -> Fault {
+      func fault(_ classes: ArrivalClasses) -> Failure {
         let kind = classes.each.first ?? .files
         return consent.answer(about: kind, of: part, arrival) == false
-          ? .notTaken : Fault(notAllowed: kind, arrival)
+          ? .notTaken : Failure(notAllowed: kind, arrival)
       }
       room.leaveOut(refused.map { UnplacedRoot(root: UInt32($0), fault: fault(arrival.roots[$0])) })
       let isEmpty =
@@ -177,7 +177,7 @@ extension ReceiverEngine.Examination {
   }
 }
 
-extension Fault {
+extension Failure {
   /// The user of this device has neither been asked, nor allowed by an option what a part has.
   fileprivate init(notAllowed kind: ArrivalClasses, _ arrival: PartArrival) {
     let (what, option) =

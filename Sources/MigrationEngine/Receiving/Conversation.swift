@@ -7,10 +7,10 @@ struct Conversation: Sendable {
     case talking
     /// The connection to the sender has ended. Until a moment, the streams judge the data that had
     /// arrived on them.
-    case settling(until: Double, Fault)
+    case settling(until: Double, Failure)
     /// Its workers end. The fault is the reason; nil where the sender knows that the transfer is
     /// done.
-    case ending(Fault?)
+    case ending(Failure?)
   }
 
   /// The progress of the sender's plan, and of the part that it has offered.

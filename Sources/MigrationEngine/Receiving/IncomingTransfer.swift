@@ -75,7 +75,7 @@ struct IncomingTransfer: Sendable {
     /// With the items named as not stored, and whether this run has told the user of this device.
     case finished(Done, TransferResult, notStored: [NotStored], isTold: Bool)
     /// Refused, or failed; a later session may try it again.
-    case failed(Fault)
+    case failed(Failure)
   }
 
   let identifier: TransferID
@@ -88,7 +88,7 @@ struct IncomingTransfer: Sendable {
   /// Whether its sender has come in this run.
   var isMet = false
   /// The reason why no session of this run may continue it.
-  var fault: Fault?
+  var fault: Failure?
   /// The newest plan that was judged.
   private(set) var plan: Plan?
   /// Whether the user of this device has agreed to it, and it is recorded.
@@ -184,11 +184,11 @@ struct IncomingTransfer: Sendable {
   }
 
   /// The reason why a plan does not continue this transfer; nil if it does, or begins it.
-  func objection(to next: Plan) -> Fault? {
+  func objection(to next: Plan) -> Failure? {
     // The sender may have missed the verdict of a plan of which nothing has arrived.
     guard let continued = next.transfer else { return isEmpty ? nil : .unknownTransfer }
     guard continued == identifier, let plan else { return .unknownTransfer }
-    return next.continues(plan) ? nil : Fault(Violation(.conflict, "a plan that is not the first one"))
+    return next.continues(plan) ? nil : Failure(Violation(.conflict, "a plan that is not the first one"))
   }
 
   /// The parts that a session judges: all that are neither finished nor about to be.
@@ -241,7 +241,7 @@ struct IncomingTransfer: Sendable {
   }
 
   /// The running part has failed.
-  mutating func fail(by fault: Fault) { results[part.number] = .failed(fault) }
+  mutating func fail(by fault: Failure) { results[part.number] = .failed(fault) }
 
   /// A stream or a session has ended, or the loop has looked: at least this much is staged.
   mutating func note(held: Tally) {

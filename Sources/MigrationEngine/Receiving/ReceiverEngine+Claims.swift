@@ -76,7 +76,7 @@ extension ReceiverEngine {
   }
 
   /// Claims of others are in the way of a part: its sender comes again.
-  mutating func waitForClaims(_ number: SessionNumber, by fault: Fault) {
+  mutating func waitForClaims(_ number: SessionNumber, by fault: Failure) {
     guard let transfer = conversations[number]?.transfer else { return }
     claimWaits[transfer] = ClaimWait(
       claims: claims(beside: transfer), until: now + Self.turn, keptUntil: now + max(Self.turn, awayTime))

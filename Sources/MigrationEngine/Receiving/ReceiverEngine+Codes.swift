@@ -1,4 +1,4 @@
-import MigrationWire
+package import MigrationWire
 
 /// What a receiver knows of its place at a relay.
 struct RelayWait: Equatable, Sendable {
@@ -65,10 +65,10 @@ extension ReceiverEngine {
     guard phase.places.isEmpty else { return }
     let hint = "Make a new code for both devices, with 'peer code new'."
     let message = codes.hasExpired ? "the code that was given has expired" : "the code that was given is spent"
-    endRun(.failure(TransferFailure(.pairing, message, hint: hint)))
+    endRun(.failure(Failure(.pairing, message, hint: hint)))
   }
 
-  mutating func codeMade(_ result: Result<PairingCode, Fault>) {
+  mutating func codeMade(_ result: Result<PairingCode, Failure>) {
     // A sender may have come back meanwhile.
     guard isInviting else { return act(.forgetCode) }
     switch result {
@@ -79,12 +79,12 @@ extension ReceiverEngine {
       if relayWait.isFirst { return codes.noteInterlude() }
       tell(.code(code, lifetime: PairingCodes.lifetime, place: relayWait.place))
     // The next try is when no sender is here.
-    case .failure(let fault): if phase.isEngaged { lacksCode = true } else { endRun(.failure(fault.failure)) }
+    case .failure(let fault): if phase.isEngaged { lacksCode = true } else { endRun(.failure(fault)) }
     }
   }
 
-  private static var exhausted: TransferFailure {
-    TransferFailure(
+  private static var exhausted: Failure {
+    Failure(
       .pairing, "too many wrong codes: no new code is shown",
       hint: "Start again with --from and the address of the other device, so that no other device can try.")
   }
@@ -137,8 +137,8 @@ extension ReceiverEngine {
   }
 }
 
-extension Fault {
+extension Failure {
   /// The user of this device has not taken it.
-  package static let notTaken = Fault(
+  package static let notTaken = Failure(
     .declined, "you did not take it", hint: DataHint.notTaken.text, for: .leftOut)
 }

@@ -9,11 +9,11 @@ extension ReceiverEngine {
     /// The first event.
     case begin
     /// The worker of `takeBack` has ended.
-    case tookBack(Result<[KnownTransfer], Fault>)
+    case tookBack(Result<[KnownTransfer], Failure>)
     /// The worker of `listen` has ended. From now on connections may arrive.
-    case listening(Result<Listening, Fault>)
+    case listening(Result<Listening, Failure>)
     /// The user stops the run with a signal.
-    case stop(TransferFailure.Kind)
+    case stop(Failure.Kind)
     /// A moment has come: one that `nextMoment` named, or any other.
     case timePassed
     /// News from any worker: an event that the user of this device is to be told, and the transfer
@@ -59,7 +59,7 @@ extension ReceiverEngine {
     // MARK: Codes and questions
 
     /// The worker of `makeCode` has ended.
-    case codeMade(Result<PairingCode, Fault>)
+    case codeMade(Result<PairingCode, Failure>)
     /// The question has ended: the user's answer, or nil where the question was withdrawn or no
     /// answer can be had. `taking` has the classes that a person takes of each part, by its number;
     /// nil where no person was asked. `removals` says of roots whether what was removed arrives again.
@@ -70,7 +70,7 @@ extension ReceiverEngine {
     case received(ConnectionID, ControlMessage)
     /// The connection was cut or is silent, or its other end has violated the protocol. Only
     /// `closed` follows for it.
-    case broke(ConnectionID, Fault)
+    case broke(ConnectionID, Failure)
     /// Almost everything queued on the connection is sent: there is room for the next part of a
     /// ledger.
     case drained(ConnectionID)
@@ -81,15 +81,15 @@ extension ReceiverEngine {
 
     /// The worker of `weigh` has ended. `session` is a fresh random one; `consent` has what a person
     /// has answered about the transfer, or about the device's earlier ones.
-    case weighed(SessionNumber, Result<Weighing, Fault>, session: SessionID, consent: Consent = Consent())
+    case weighed(SessionNumber, Result<Weighing, Failure>, session: SessionID, consent: Consent = Consent())
     /// The worker of `record` has ended, and whether it keeps the pairing.
-    case recorded(SessionNumber, Fault?, isKept: Bool = false)
+    case recorded(SessionNumber, Failure?, isKept: Bool = false)
     /// The worker of `stage` has ended.
-    case staged(SessionNumber, Result<Admitted, Fault>)
+    case staged(SessionNumber, Result<Admitted, Failure>)
     /// The worker of `readLedger` has ended: the next part of the ledger.
-    case ledger(SessionNumber, Result<LedgerPart, Fault>)
+    case ledger(SessionNumber, Result<LedgerPart, Failure>)
     /// The worker of `dropItems` has ended.
-    case dropped(SessionNumber, Fault?)
+    case dropped(SessionNumber, Failure?)
     /// The worker of `serve` has ended, and nothing more of its stream is written. `held` is the
     /// amount staged by then.
     case streamEnded(ConnectionID, StreamEnd, held: Tally)
@@ -100,9 +100,9 @@ extension ReceiverEngine {
     case lookedForData(SessionNumber, lastAt: Double?, held: Tally)
     /// The result of `shutGate`: a violation where a frame was still being written, which cannot
     /// have been acknowledged.
-    case gateShut(SessionNumber, Fault?)
+    case gateShut(SessionNumber, Failure?)
     /// The worker of `sync` has ended.
-    case syncEnded(SessionNumber, Fault?)
+    case syncEnded(SessionNumber, Failure?)
 
     // MARK: Workers of a transfer
 
@@ -112,12 +112,12 @@ extension ReceiverEngine {
     case importing(TransferID, ImportProgress)
     /// The worker of `importItems` has ended. It has reported all refusals before; `refused` are
     /// the named ones that FINISH covered.
-    case imported(TransferID, Result<Done, Fault>, Traffic, refused: [NotStored])
+    case imported(TransferID, Result<Done, Failure>, Traffic, refused: [NotStored])
     /// The worker of `note`, `forget`, `discard` or `release` has ended.
     case noted(TransferID)
     /// The worker of `retake` has ended: the state of a transfer; nil where another process has
     /// discarded it.
-    case retook(TransferID, Result<KnownTransfer?, Fault>)
+    case retook(TransferID, Result<KnownTransfer?, Failure>)
 
     package static func closed(_ connection: ConnectionID, spread: Double) -> Event { .closed(connection) }
   }

@@ -18,7 +18,7 @@ extension ReceiverEngine {
     for transfer in transfers.filter({ $0.fault == .forgotten && !$0.isImporting && !busy.contains($0.identifier) }) {
       transfers.discard(transfer.identifier)
       if phase[transfer.identifier] != nil {
-        endTransfer(transfer.identifier, transfer.outcome ?? .failure(Fault.forgotten.failure))
+        endTransfer(transfer.identifier, transfer.outcome ?? .failure(Failure.forgotten))
       }
     }
   }

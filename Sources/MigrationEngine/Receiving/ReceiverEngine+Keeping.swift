@@ -61,7 +61,7 @@ extension ReceiverEngine {
   /// The run of a receiver that stays ends when it is stopped and waits for no last messages.
   mutating func endStoppedRun() {
     guard let stop, case .serving(let places) = phase, places.isEmpty, !hasAsides else { return }
-    endRun(.failure(TransferFailure(stop.kind, "interrupted")))
+    endRun(.failure(.interrupted(by: stop.kind)))
   }
 
   // MARK: Sessions that step aside
@@ -165,7 +165,7 @@ extension ReceiverEngine {
   }
 
   /// The store has read the state of a transfer that its sender continues.
-  mutating func retook(_ identifier: TransferID, _ result: Result<KnownTransfer?, Fault>) {
+  mutating func retook(_ identifier: TransferID, _ result: Result<KnownTransfer?, Failure>) {
     guard let before = transfers[of: identifier], before.keeping == .retaking else { return }
     switch result {
     case .success(let known?):
@@ -184,7 +184,7 @@ extension ReceiverEngine {
       transfers[of: identifier]?.keeping = .released
       // Another process holds it, for a short time: its sender reconnects.
       let isBusy = fault.code == .inUse
-      endSession(of: identifier, by: isBusy ? Fault(.connection, fault.message, hint: fault.hint) : fault)
+      endSession(of: identifier, by: isBusy ? Failure(.connection, fault.message, hint: fault.hint) : fault)
     }
   }
 
@@ -196,10 +196,10 @@ extension ReceiverEngine {
     phase.serve(.engaged(known.identifier, session), atMost: settings.atOnce)
   }
 
-  private mutating func endSession(of transfer: TransferID, by fault: Fault) {
+  private mutating func endSession(of transfer: TransferID, by fault: Failure) {
     guard let place = phase[transfer] else { return }
     if let number = place.session { return endSession(number, by: fault) }
-    endTransfer(transfer, .failure(fault.failure))
+    endTransfer(transfer, .failure(fault))
   }
 
   // MARK: Releasing transfers

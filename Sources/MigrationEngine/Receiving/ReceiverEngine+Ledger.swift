@@ -5,7 +5,7 @@ import MigrationWire
 extension ReceiverEngine {
   // MARK: The ledger
 
-  mutating func ledger(_ number: SessionNumber, _ result: Result<LedgerPart, Fault>) {
+  mutating func ledger(_ number: SessionNumber, _ result: Result<LedgerPart, Failure>) {
     guard let conversation = conversations[number], conversation.isTalking, case .telling = conversation.course else {
       return
     }

@@ -30,6 +30,11 @@ extension ReceiverEngine {
     weigh(plan, number)
   }
 
+  /// A known device has begun as many transfers as it may.
+  private static let tooManyTransfers = Failure(
+    .declined, "the other device has \(transfersOfDevice) unfinished transfers here, and begins another",
+    for: .tooManyTransfers)
+
   /// A known device has one key for all of its transfers: it begins another one, or continues
   /// another one than the newest.
   private mutating func turn(_ number: SessionNumber, to other: TransferID, _ plan: Plan) {
@@ -39,7 +44,7 @@ extension ReceiverEngine {
     } else if transfers.count(where: { $0.client == current.client && !$0.isEmpty && !$0.isDone })
       >= Self.transfersOfDevice
     {
-      return endSession(number, by: .tooManyTransfers)
+      return endSession(number, by: Self.tooManyTransfers)
     }
     guard mayTurn(number, from: current) else { return endSession(number, by: .elsewhere) }
     for (older, conversation) in conversations where conversation.transfer == other {
@@ -66,7 +71,7 @@ extension ReceiverEngine {
   }
 
   mutating func weighed(
-    _ number: SessionNumber, _ result: Result<Weighing, Fault>, _ session: SessionID, _ consent: Consent
+    _ number: SessionNumber, _ result: Result<Weighing, Failure>, _ session: SessionID, _ consent: Consent
   ) {
     guard let conversation = conversations[number], conversation.isTalking,
       case .weighing(let plan) = conversation.course, let transfer = transfers[of: conversation.transfer]
@@ -144,7 +149,7 @@ extension ReceiverEngine {
           isOfDevice: conversation.isOfDevice)))
   }
 
-  mutating func recorded(_ number: SessionNumber, _ fault: Fault?, _ isKept: Bool) {
+  mutating func recorded(_ number: SessionNumber, _ fault: Failure?, _ isKept: Bool) {
     guard let conversation = conversations[number], case .recording(let plan) = conversation.course else { return }
     if fault == .forgotten { return forgotten(conversation.transfer) }
     if let fault { return endSession(number, by: fault) }
@@ -156,7 +161,7 @@ extension ReceiverEngine {
   /// The user does not want the transfer.
   mutating func decline(_ number: SessionNumber) {
     guard case .asking(let plan, let weighing, _)? = conversations[number]?.course else { return }
-    answer(plan, refusing: weighing.mapValues { .failure($0.fault ?? .notTaken) }, number)
+    answer(plan, refusing: weighing.mapValues { .failure($0.failure ?? .notTaken) }, number)
   }
 
   /// No part is taken: nothing is recorded.
@@ -213,7 +218,7 @@ extension ReceiverEngine {
   }
 
   /// Tells the user that one of several parts has failed.
-  mutating func tellFailure(of part: UInt16, _ fault: Fault, _ transfer: IncomingTransfer) {
+  mutating func tellFailure(of part: UInt16, _ fault: Failure, _ transfer: IncomingTransfer) {
     if let name = transfer.name(ofPart: part) { tell(.partEnded(PartEnd(part, name, fault)), of: transfer.identifier) }
   }
 
@@ -244,7 +249,7 @@ extension ReceiverEngine {
           isCompressible: settings.greeting.features.intersection(conversation.features).contains(.zstd))))
   }
 
-  mutating func staged(_ number: SessionNumber, _ result: Result<Admitted, Fault>) {
+  mutating func staged(_ number: SessionNumber, _ result: Result<Admitted, Failure>) {
     guard let conversation = conversations[number], case .staging(let totals) = conversation.course else { return }
     switch result {
     case .success(let admitted):
@@ -274,7 +279,7 @@ extension ReceiverEngine {
 
   /// The running part fails here: the session continues with the next one, if the sender hears of
   /// it.
-  mutating func failPart(_ number: SessionNumber, by fault: Fault) {
+  mutating func failPart(_ number: SessionNumber, by fault: Failure) {
     guard let conversation = conversations[number], conversation.isTalking, conversation.machine.mayFail else {
       return endSession(number, by: fault)
     }
@@ -283,7 +288,7 @@ extension ReceiverEngine {
   }
 
   /// The running part has failed, at this end or the other.
-  mutating func endPart(_ number: SessionNumber, by fault: Fault, isDataUnderWay: Bool = false) {
+  mutating func endPart(_ number: SessionNumber, by fault: Failure, isDataUnderWay: Bool = false) {
     guard let conversation = conversations[number] else { return }
     // Its import was about to begin.
     if conversation.finish != nil { transfers[of: conversation.transfer]?.part.stage = .receiving }
@@ -322,9 +327,5 @@ extension ReceiverEngine {
 
 extension ReceiverEngine.Weighing {
   /// Whether any part could be taken.
-  fileprivate var isWanted: Bool { values.contains { $0.fault == nil } }
-}
-
-extension Result where Failure == Fault {
-  fileprivate var fault: Fault? { if case .failure(let fault) = self { fault } else { nil } }
+  fileprivate var isWanted: Bool { values.contains { $0.failure == nil } }
 }

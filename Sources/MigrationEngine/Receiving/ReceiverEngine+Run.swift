@@ -4,18 +4,18 @@ import MigrationWire
 extension ReceiverEngine {
   // MARK: The beginning
 
-  mutating func tookBack(_ known: Result<[KnownTransfer], Fault>) {
+  mutating func tookBack(_ known: Result<[KnownTransfer], Failure>) {
     switch known {
     case .success(let known):
       // The newest sender is forgotten last.
       for host in known.reversed().compactMap(\.host) { door.noteHost(host) }
       transfers = IncomingTransfers(known, keeps: settings.keeps)
       if !phase.isEnding { act(.listen) }
-    case .failure(let fault): endRun(.failure(fault.failure))
+    case .failure(let fault): endRun(.failure(fault))
     }
   }
 
-  mutating func listening(_ result: Result<Listening, Fault>) {
+  mutating func listening(_ result: Result<Listening, Failure>) {
     switch result {
     case .success(let listening):
       tell(.listening(listening))
@@ -25,7 +25,7 @@ extension ReceiverEngine {
       announcement.isPossible = listening.isAnnounced || settings.waitsAtRelay
       // Only now, because a receiver that is done reports nothing more.
       goOnWithConcluded()
-    case .failure(let fault): endRun(.failure(fault.failure))
+    case .failure(let fault): endRun(.failure(fault))
     }
   }
 
@@ -41,10 +41,10 @@ extension ReceiverEngine {
 
   /// The user stops the run. The received data is kept, and an import continues while it makes
   /// progress.
-  mutating func stopped(_ kind: TransferFailure.Kind) {
+  mutating func stopped(_ kind: Failure.Kind) {
     let stop = (kind: kind, at: stop?.at ?? now)
     self.stop = stop
-    let interrupted = TransferOutcome.failure(TransferFailure(kind, "interrupted"))
+    let interrupted = TransferOutcome.failure(.interrupted(by: kind))
     // This includes the sessions beside an import: the run waits for none of them when the import
     // has ended.
     hurryAsides()
@@ -61,7 +61,7 @@ extension ReceiverEngine {
 
   /// The user stops the run in which a transfer is served.
   private mutating func stopped(
-    _ place: ReceiverPhase.Place, _ kind: TransferFailure.Kind, _ interrupted: TransferOutcome
+    _ place: ReceiverPhase.Place, _ kind: Failure.Kind, _ interrupted: TransferOutcome
   ) {
     let transfer = place.transfer
     switch place {
@@ -76,7 +76,7 @@ extension ReceiverEngine {
         return leave(transfer, outcome)
       }
       if case .ending(let fault?) = conversations[session]?.life, !fault.senderMayComeBack {
-        return endTransfer(transfer, .failure(fault.failure))
+        return endTransfer(transfer, .failure(fault))
       }
       endSession(session, by: farewell(kind))
       leave(transfer, interrupted)
@@ -93,7 +93,7 @@ extension ReceiverEngine {
 
   /// What the sender hears: a receiver that stays and is ended by its system may be back soon, and
   /// its sender waits for it as after a lost connection.
-  private func farewell(_ kind: TransferFailure.Kind) -> Fault {
+  private func farewell(_ kind: Failure.Kind) -> Failure {
     settings.keeps && kind == .terminated ? .stopped : .interrupted(by: kind)
   }
 
@@ -107,9 +107,10 @@ extension ReceiverEngine {
     if phase.isEnding { return }
     if case .success(let result) = outcome { tellDone(result) }
     let outcome = outcome.mapError { failure in
+      var failure = failure
       // The signal that broke off an import decides the kind of failure.
-      guard failure.kind == .interrupted, let stop else { return failure }
-      return TransferFailure(stop.kind, failure.message, hint: failure.hint, about: failure.subject)
+      if failure.kind == .interrupted, let stop { failure.kind = stop.kind }
+      return failure
     }
     for number in asides { endSession(number, by: nil) }
     // Their senders may come back.
@@ -143,10 +144,10 @@ extension ReceiverEngine {
   }
 
   /// The disk of the import hangs: the next run continues from here.
-  private mutating func leaveImport(by kind: TransferFailure.Kind) {
+  private mutating func leaveImport(by kind: Failure.Kind) {
     for number in conversations.keys { conversations[number]?.finish = nil }
     for session in phase.sessions { endSession(session, by: farewell(kind)) }
-    endRun(.failure(TransferFailure(kind, "interrupted")))
+    endRun(.failure(.interrupted(by: kind)))
   }
 
   /// Reports the outcome, once all work has ended or its time is up.

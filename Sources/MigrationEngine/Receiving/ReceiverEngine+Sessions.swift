@@ -66,7 +66,7 @@ extension ReceiverEngine {
       guard let action = try conversations[number]?.machine.received(message) else { return }
       try perform(action, number, on: id)
     } catch {
-      endSession(number, by: Fault(error))
+      endSession(number, by: Failure(error))
     }
   }
 
@@ -86,11 +86,11 @@ extension ReceiverEngine {
     case .conclude(let finish): conclude(finish, number)
     case .giveUp(let close, let answer):
       act(.say(id, answer))
-      endPart(number, by: Fault(told: close))
+      endPart(number, by: Failure(told: close))
     case .settled: conversations[number]?.dueSince = now
     case .reach(let ways): reach(ways, number)
     case .finish: takeReceipt(number)
-    case .stop(let close): lose(number, Fault(told: close))
+    case .stop(let close): lose(number, Failure(told: close))
     }
   }
 
@@ -126,13 +126,13 @@ extension ReceiverEngine {
 
   // MARK: The end
 
-  mutating func broke(_ id: ConnectionID, _ fault: Fault) {
+  mutating func broke(_ id: ConnectionID, _ fault: Failure) {
     if let number = talking(on: id) { lose(number, fault) }
   }
 
   /// The connection to the sender has ended. The streams have a moment to judge the data that had
   /// arrived on them, so that no sender hides a violation by ending the control connection.
-  private mutating func lose(_ number: SessionNumber, _ fault: Fault) {
+  private mutating func lose(_ number: SessionNumber, _ fault: Failure) {
     guard fault.isTold || fault.isReconnectable, conversations[number]?.streams?.served.isEmpty == false else {
       endSession(number, by: fault)
       // A plan of which nothing has arrived has nothing to lose: other senders may connect, even while
@@ -149,7 +149,7 @@ extension ReceiverEngine {
   }
 
   /// A session sends its last message, and its workers end; its consequences wait for them.
-  mutating func endSession(_ number: SessionNumber, by fault: Fault?) {
+  mutating func endSession(_ number: SessionNumber, by fault: Failure?) {
     guard let conversation = conversations[number], !conversation.isEnding else { return }
     conversations[number]?.life = .ending(fault)
     if let fault, !fault.isTold, let close = conversations[number]?.machine.close(fault.close) {
@@ -198,7 +198,7 @@ extension ReceiverEngine {
   }
 
   /// Nothing more is written for a session: only now the staged amount is certain.
-  private mutating func sessionEnded(_ number: SessionNumber, _ fault: Fault?) {
+  private mutating func sessionEnded(_ number: SessionNumber, _ fault: Failure?) {
     guard let conversation = conversations.removeValue(forKey: number),
       let transfer = transfers[of: conversation.transfer]
     else { return }
@@ -212,15 +212,15 @@ extension ReceiverEngine {
   private mutating func awaitAnew(_ number: SessionNumber, _ transfer: IncomingTransfer) -> Bool {
     guard !settings.keeps, settings.giveUpAfter > 0, phase[number] != nil else { return false }
     tell(.notice("the earlier transfer is not here any more; the other device sends everything again"))
-    let failure = TransferFailure(
-      .connectionLost, "the other device did not come back", hint: DataHint.runAgain.text)
+    let failure = Failure(
+      .connection, "the other device did not come back", hint: DataHint.runAgain.text)
     expect(transfer.identifier, .failure(failure), for: awayTime)
     return true
   }
 
   /// Decides how the run continues when one of its sessions has ended; if there is a newer session,
   /// that one decides.
-  private mutating func moveOn(from number: SessionNumber, _ fault: Fault?) {
+  private mutating func moveOn(from number: SessionNumber, _ fault: Failure?) {
     guard let transfer = phase[number].flatMap({ transfers[of: $0.transfer] }) else { return }
     if transfer.isImporting {
       return phase.serve(.engaged(transfer.identifier, nil), atMost: settings.atOnce)
@@ -235,11 +235,11 @@ extension ReceiverEngine {
       let fault = fault ?? .interrupted(by: stop?.kind ?? .interrupted)
       // A transfer that another process holds is taken back when its sender comes, at any time.
       guard fault.senderMayComeBack, settings.giveUpAfter > 0, transfer.keeping != .released else {
-        return endTransfer(transfer.identifier, .failure(fault.failure))
+        return endTransfer(transfer.identifier, .failure(fault))
       }
       tell(.interrupted(reason: fault.message), of: transfer.identifier)
-      let failure = TransferFailure(
-        .connectionLost, "the other device did not come back: \(fault.message)",
+      let failure = Failure(
+        .connection, "the other device did not come back: \(fault.message)",
         hint: DataHint.runAgainKept.text)
       expect(transfer.identifier, .failure(failure), for: awayTime)
     }
@@ -268,14 +268,14 @@ extension ReceiverEngine {
 
   /// Other parts are missing.
   private mutating func waitForOthers(of transfer: TransferID) {
-    if let stop { return leave(transfer, .failure(TransferFailure(stop.kind, "interrupted"))) }
+    if let stop { return leave(transfer, .failure(.interrupted(by: stop.kind))) }
     // It has not begun in this run: its sender may come at any time.
     if settings.keeps, transfers[of: transfer]?.isMet != true {
       phase.leave { $0.transfer == transfer }
       return goOnWithConcluded()
     }
-    let failure = TransferFailure(
-      .connectionLost, "the other device did not come back",
+    let failure = Failure(
+      .connection, "the other device did not come back",
       hint: DataHint.runAgainKept.text)
     guard settings.giveUpAfter > 0 else { return endTransfer(transfer, .failure(failure)) }
     expect(transfer, .failure(failure), for: awayTime)

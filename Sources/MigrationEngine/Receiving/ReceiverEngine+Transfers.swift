@@ -39,7 +39,7 @@ extension ReceiverEngine {
 
   /// The data of a session may be lost, or differ from its FINISH. Nothing of the transfer is
   /// imported; the transfer's current session ends with this fault, and so does the run.
-  mutating func failTransfer(of number: SessionNumber, by fault: Fault) {
+  mutating func failTransfer(of number: SessionNumber, by fault: Failure) {
     guard let transfer = conversations[number]?.transfer else { return }
     withdrawFinish(of: transfer)
     transfers[of: transfer]?.fault = fault
@@ -52,7 +52,7 @@ extension ReceiverEngine {
     }
     // The session had ended when the import was about to begin: no other session decides.
     if case .engaged(_, nil)? = phase[transfer], transfers[of: transfer]?.isImporting == false {
-      endTransfer(transfer, .failure(fault.failure))
+      endTransfer(transfer, .failure(fault))
     }
   }
 
@@ -85,7 +85,7 @@ extension ReceiverEngine {
     act(.dropItems(number, marks))
   }
 
-  mutating func dropped(_ number: SessionNumber, _ fault: Fault?) {
+  mutating func dropped(_ number: SessionNumber, _ fault: Failure?) {
     if let fault { failTransfer(of: number, by: fault) }
     dropNext(number)
   }
@@ -143,7 +143,7 @@ extension ReceiverEngine {
   /// The import of a part has ended. The current session learns the result, if there is one;
   /// otherwise only the user does.
   mutating func imported(
-    _ identifier: TransferID, _ result: Result<Done, Fault>, _ traffic: Traffic, refused: [NotStored]
+    _ identifier: TransferID, _ result: Result<Done, Failure>, _ traffic: Traffic, refused: [NotStored]
   ) {
     transfers[of: identifier]?.traffic = traffic
     switch result {
@@ -153,12 +153,12 @@ extension ReceiverEngine {
   }
 
   /// The import of a part has failed. A session whose sender still has to offer it tries it again.
-  private mutating func notImported(_ fault: Fault, _ identifier: TransferID) {
+  private mutating func notImported(_ fault: Failure, _ identifier: TransferID) {
     transfers[of: identifier]?.part.stage = .concluded
     guard let part = transfers[of: identifier]?.part.number else { return }
     if stop != nil {
       if let number = phase[identifier]?.session { endSession(number, by: fault) }
-      return endTransfer(identifier, .failure(fault.failure))
+      return endTransfer(identifier, .failure(fault))
     }
     guard let number = phase[identifier]?.session, let conversation = conversations[number], conversation.isTalking
     else {

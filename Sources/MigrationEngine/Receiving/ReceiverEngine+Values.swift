@@ -76,7 +76,7 @@ extension ReceiverEngine {
   }
 
   /// How the parts of a plan were judged, by their numbers.
-  package typealias Weighing = [UInt16: Result<Examination, Fault>]
+  package typealias Weighing = [UInt16: Result<Examination, Failure>]
 
   /// The result of an examination of a part that can be taken.
   package struct Examination: Equatable, Sendable {
@@ -106,9 +106,9 @@ extension ReceiverEngine {
   package struct UnplacedRoot: Equatable, Sendable {
     /// Its position among the roots of the part.
     package let root: UInt32
-    package let fault: Fault
+    package let fault: Failure
 
-    package init(root: UInt32, fault: Fault) {
+    package init(root: UInt32, fault: Failure) {
       self.root = root
       self.fault = fault
     }
@@ -148,7 +148,7 @@ extension ReceiverEngine {
     /// replace it.
     case over
     /// The sender cannot repair it.
-    case failed(Fault)
+    case failed(Failure)
   }
 
   /// A part that could be taken, for the question to the user.

@@ -54,7 +54,7 @@ package struct ReceiverEngine: Engine {
   let settings: Settings
   var phase = ReceiverPhase.starting
   /// The user's stop: its kind and its time.
-  var stop: (kind: TransferFailure.Kind, at: Double)?
+  var stop: (kind: Failure.Kind, at: Double)?
   var transfers = IncomingTransfers()
   /// The sessions that have not ended: the newest, and older ones whose workers still run.
   var conversations: [SessionNumber: Conversation] = [:]

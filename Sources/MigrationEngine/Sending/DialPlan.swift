@@ -35,7 +35,7 @@ struct DialPlan: Sendable {
     case look
     /// None of the devices that were found has anything to continue.
     case pairNearby([DeviceAddress])
-    case end(TransferFailure)
+    case end(Failure)
   }
 
   /// For how many seconds the sender tries a receiver that turns it away before the devices have
@@ -144,7 +144,7 @@ struct DialPlan: Sendable {
     again(spread, now, orElse: .gaveUp(last))
   }
 
-  private mutating func again(_ spread: Double, _ now: Double, orElse failure: TransferFailure) -> Step {
+  private mutating func again(_ spread: Double, _ now: Double, orElse failure: Failure) -> Step {
     if case .nearby(let round) = route { route = .nearby(round.again()) }
     guard let pause = backoff.next(now: now, spread: spread) else { return .end(failure) }
     return .wait(until: now + pause)
@@ -163,7 +163,7 @@ struct DialPlan: Sendable {
     case (_, .queued(let place)): return queue(at: place, spread, now, &actions)
     case (_, .failed(let failure)), (.pair, .unresolved(let failure)), (.pair, .unreached(let failure, _)):
       return .end(failure)
-    case (_, .stopped): return .end(Fault.interrupted(by: .interrupted).failure)
+    case (_, .stopped): return .end(Failure.interrupted(by: .interrupted))
     case (.greet(_, let others, let device), .stranger(let key)):
       guard let other = others.first(where: { $0.receiver == key }) else { return .askCode(device) }
       aim = .greet(other, others: [], device)
@@ -192,7 +192,7 @@ struct DialPlan: Sendable {
       aim = .resume(other, others: [])
       return .dial
     case (_, .stranger):
-      return passOn(isStranger: true, spread, now, Self.otherDevice, &actions) ?? .end(Fault.otherKey.failure)
+      return passOn(isStranger: true, spread, now, Self.otherDevice, &actions) ?? .end(Failure.otherKey)
     case (.resume(let transfer, let others), .forgotten):
       actions += [
         .tell(.notice(Self.isForgotten)),
@@ -282,10 +282,10 @@ struct DialPlan: Sendable {
   }
 }
 
-extension TransferFailure {
-  fileprivate static func gaveUp(_ reason: String) -> TransferFailure {
-    TransferFailure(
-      .connectionLost, "the other device cannot be reached: \(reason)",
+extension Failure {
+  fileprivate static func gaveUp(_ reason: String) -> Failure {
+    Failure(
+      .unreachable, "the other device cannot be reached: \(reason)",
       hint: "Check the address. \(DataHint.runAgainKept.text)")
   }
 }

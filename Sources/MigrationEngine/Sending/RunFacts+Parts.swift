@@ -22,14 +22,14 @@ extension SenderEngine.RunFacts {
   }
 
   /// What the receiver says of a part, with this user's own words for the keys of its roots.
-  func fault(told close: Close, of part: UInt16?) -> Fault {
-    guard let name = close.name, let part, let places = summaries?[Int(part)].places else { return Fault(told: close) }
+  func fault(told close: Close, of part: UInt16?) -> Failure {
+    guard let name = close.name, let part, let places = summaries?[Int(part)].places else { return Failure(told: close) }
     let root = Array(name.prefix { $0 != UInt8(ascii: "/") })
-    return Fault(told: places[root].map { close.named($0 + name.dropFirst(root.count)) } ?? close)
+    return Failure(told: places[root].map { close.named($0 + name.dropFirst(root.count)) } ?? close)
   }
 
   /// A part has failed, of which the user hears where there are several.
-  mutating func noteFailure(of part: UInt16, by fault: Fault, _ actions: inout [SenderEngine.Action]) {
+  mutating func noteFailure(of part: UInt16, by fault: Failure, _ actions: inout [SenderEngine.Action]) {
     transfer[part].fail(by: fault)
     guard let summaries, summaries.count > 1 else { return }
     actions.append(.tell(.partEnded(PartEnd(part, Part(summaries[Int(part)]).name, fault))))

@@ -73,7 +73,7 @@ extension SenderEngine {
     /// How it has ended: finished for good, or failed for this session.
     private(set) var outcome: TransferOutcome?
     /// The reason where it has failed, as a session may continue it or not.
-    private(set) var fault: Fault?
+    private(set) var fault: Failure?
 
     /// Whether the user was told the items that an earlier run has named.
     private var isEarlierTold = false
@@ -111,7 +111,7 @@ extension SenderEngine {
       return unfinished == nil ? .notFinished : .unknown
     }
 
-    mutating func fail(by fault: Fault) { (outcome, self.fault) = (fault.outcome, fault) }
+    mutating func fail(by fault: Failure) { (outcome, self.fault) = (fault.outcome, fault) }
 
     /// A run that only reads DONE has nothing to send, and does not know which items were left out.
     mutating func finish(_ done: Done, sentBytes: UInt64 = 0) {

@@ -119,35 +119,35 @@ package struct DeviceAddress: Equatable, Sendable {
   }
 }
 
-extension TransferFailure {
+extension Failure {
   /// No address accepted a connection.
   package init(unreached device: DeviceAddress, by obstacle: AddressRace.Obstacle) {
     let (shown, port) = (device.isRelay ? "the relay \(VisibleText.of(device.host))" : device.shown, device.port)
     switch obstacle {
     case .refused where device.isRelay:
       self.init(
-        .connectionLost, "nothing listens at \(shown) on port \(port)",
+        .unreachable, "nothing listens at \(shown) on port \(port)",
         hint: "Check its name and port, and whether it runs.")
     case .refused:
       self.init(
-        .connectionLost, "nothing listens at \(shown) on port \(port)",
+        .unreachable, "nothing listens at \(shown) on port \(port)",
         hint: "Start 'peer receive' there, or check the port.")
     case .silent:
       self.init(
-        .connectionLost, "\(shown) does not answer on port \(port)",
+        .unreachable, "\(shown) does not answer on port \(port)",
         hint: "Check the address. A firewall there may block the connection: allow TCP port \(port). "
           + "A network for guests or a VPN may keep the devices apart.")
     case .noWay:
       self.init(
-        .connectionLost, "no route to \(shown)",
+        .unreachable, "no route to \(shown)",
         hint: "Check the address, and that both devices are in the same network. "
           + "A firewall may answer so too: there, allow TCP port \(port).")
     case .forbidden:
       self.init(
-        .connectionLost, "a firewall forbids connections to \(shown) on port \(port)",
+        .unreachable, "a firewall forbids connections to \(shown) on port \(port)",
         hint: "Allow TCP port \(port) there and, if this device has a firewall of its own, here.")
     case .other(let clause):
-      self.init(.connectionLost, "\(shown) cannot be reached: \(clause)", hint: "Check the address and the port.")
+      self.init(.unreachable, "\(shown) cannot be reached: \(clause)", hint: "Check the address and the port.")
     }
   }
 }

@@ -33,7 +33,7 @@ struct SenderConversation: Sendable {
   /// Whether a worker exports it, or records its end.
   private(set) var isWorking = false
   /// Its failure at this end, and until when the receiver may answer.
-  private var failure: (fault: Fault, until: Double)?
+  private var failure: (fault: Failure, until: Double)?
   /// The remaining messages of an export that has ended. The connection takes them a page at a
   /// time.
   private var rest: ExportEnd?
@@ -41,7 +41,7 @@ struct SenderConversation: Sendable {
   private var total = ExpectedTotal()
   /// The receiver's DONE, while it is being recorded, and a fault that has come meanwhile.
   private(set) var done: Done?
-  private var faultAfterDone: Fault?
+  private var faultAfterDone: Failure?
   /// The items that the receiver has named as not stored before a DONE that answers the offer.
   private var repeated = NamedItems()
 
@@ -66,12 +66,12 @@ struct SenderConversation: Sendable {
   mutating func received(
     _ message: ControlMessage, _ facts: inout SenderEngine.RunFacts, _ now: Double,
     _ actions: inout [SenderEngine.Action]
-  ) throws(Fault) {
+  ) throws(Failure) {
     let action: SenderSession.Action
     do throws(Violation) {
       action = try session.received(message)
     } catch {
-      throw Fault(error)
+      throw Failure(error)
     }
     switch action {
     case .nothing: break
@@ -152,8 +152,8 @@ struct SenderConversation: Sendable {
 
   /// The plan is recorded: the transfer has begun.
   mutating func planRecorded(
-    _ fault: Fault?, _ facts: inout SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]
-  ) throws(Fault) {
+    _ fault: Failure?, _ facts: inout SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]
+  ) throws(Failure) {
     if let fault { throw fault }
     facts.transfer.identifier = verdict?.transfer
     offerNext(&facts, &actions)
@@ -197,7 +197,7 @@ struct SenderConversation: Sendable {
   /// The running part has failed, at one end or both. The next one waits until everything of it is
   /// written.
   private mutating func fail(
-    by fault: Fault, _ facts: inout SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]
+    by fault: Failure, _ facts: inout SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]
   ) {
     guard let part else { return }
     facts.noteFailure(of: part, by: fault, &actions)
@@ -265,9 +265,9 @@ struct SenderConversation: Sendable {
 
   /// The export has ended, and everything that it has packed is written.
   mutating func exported(
-    _ result: Result<ExportResult, Fault>, _ facts: inout SenderEngine.RunFacts, _ now: Double,
+    _ result: Result<ExportResult, Failure>, _ facts: inout SenderEngine.RunFacts, _ now: Double,
     _ actions: inout [SenderEngine.Action]
-  ) throws(Fault) {
+  ) throws(Failure) {
     // It has failed at the receiver.
     guard session.isStreaming else { return endWork(&facts, &actions) }
     let exported: ExportResult
@@ -300,8 +300,8 @@ struct SenderConversation: Sendable {
   /// because a receiver that has read FINISH may finish the transfer, and a later run would then
   /// read only DONE.
   mutating func finishNoted(
-    _ fault: Fault?, _ facts: inout SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]
-  ) throws(Fault) {
+    _ fault: Failure?, _ facts: inout SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]
+  ) throws(Failure) {
     if let fault { throw fault }
     guard session.isStreaming else { return endWork(&facts, &actions) }
     isWorking = false
@@ -336,7 +336,7 @@ struct SenderConversation: Sendable {
   /// keep its own, for a sender that asks again.
   mutating func recorded(
     _ isWritten: Bool, _ facts: inout SenderEngine.RunFacts, _ actions: inout [SenderEngine.Action]
-  ) throws(Fault) {
+  ) throws(Failure) {
     guard let part, let done else { return }
     isUnrecorded = isUnrecorded || !isWritten
     actions += done.renamedItems.map { .tell($0.event, part: part) }
@@ -350,7 +350,7 @@ struct SenderConversation: Sendable {
   }
 
   /// The session is to end once the DONE of a part is recorded, if other parts are left.
-  mutating func endAfterDone(by fault: Fault) { faultAfterDone = faultAfterDone ?? fault }
+  mutating func endAfterDone(by fault: Failure) { faultAfterDone = faultAfterDone ?? fault }
 
   mutating func joined(
     _ stream: SenderEngine.StreamNumber, by way: Way?, _ now: Double, _ actions: inout [SenderEngine.Action]
@@ -366,7 +366,7 @@ struct SenderConversation: Sendable {
   mutating func ended(
     _ stream: SenderEngine.StreamNumber, _ end: SenderEngine.StreamEnd, _ now: Double,
     _ actions: inout [SenderEngine.Action]
-  ) throws(Fault) {
+  ) throws(Failure) {
     try streams?.ended(stream, end, now, &actions)
     tellWay(&actions)
   }
@@ -389,7 +389,7 @@ struct SenderConversation: Sendable {
   /// Does the work that only waits for time.
   mutating func moveOn(
     _ facts: inout SenderEngine.RunFacts, _ now: Double, _ actions: inout [SenderEngine.Action]
-  ) throws(Fault) {
+  ) throws(Failure) {
     if let failure, now >= failure.until { throw failure.fault }
     streams?.moveOn(isSending: session.isStreaming, now, &actions)
     if session.isStreaming { ways.tryAll(by: &streams, within: &facts.ways, on: connection, now, &actions) }

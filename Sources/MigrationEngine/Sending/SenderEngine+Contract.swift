@@ -12,16 +12,16 @@ extension SenderEngine {
     /// The first event.
     case begin
     /// The worker of `walk` has ended: the totals of each part.
-    case walked(Result<[SourceSummary], Fault>)
+    case walked(Result<[SourceSummary], Failure>)
     /// The worker of `lookUpUnfinished` has ended: the transfers that this source began earlier,
     /// newest first; and the receivers with which a pairing was kept.
-    case lookedUp(Result<[UnfinishedTransfer], Fault>, devices: [KnownDevice] = [])
+    case lookedUp(Result<[UnfinishedTransfer], Failure>, devices: [KnownDevice] = [])
     /// The worker of `askCode` has ended.
-    case codeEntered(Result<PairingCode, TransferFailure>)
+    case codeEntered(Result<PairingCode, Failure>)
     /// The worker of `deriveSecret` has ended.
-    case derived(Fault?)
+    case derived(Failure?)
     /// The user stops the run with a signal.
-    case stop(TransferFailure.Kind)
+    case stop(Failure.Kind)
     /// The user has forgotten the receiver.
     case forgotten
     /// A moment has come: one that `nextMoment` named, or any other.
@@ -31,9 +31,9 @@ extension SenderEngine {
 
     /// The worker of `look` has ended: the receivers that it has found. `spread`, from 0 to 1, is
     /// random.
-    case found(Result<[DeviceAddress], Fault>, spread: Double)
+    case found(Result<[DeviceAddress], Failure>, spread: Double)
     /// The worker of `choose` has ended: the index of the chosen receiver.
-    case chosen(Result<Int, TransferFailure>)
+    case chosen(Result<Int, Failure>)
     /// The worker of `probe` has ended.
     case probed(Result<DeviceAddress, ProbeFailure>)
     /// News from the worker of `dial`, which continues: the addresses that it tries.
@@ -46,7 +46,7 @@ extension SenderEngine {
     case received(ConnectionID, ControlMessage)
     /// The connection was cut or is silent, or its other end has violated the protocol. Only
     /// `closed` follows for it.
-    case broke(ConnectionID, Fault)
+    case broke(ConnectionID, Failure)
     /// Almost everything queued on the connection is sent: there is room for the next page of a
     /// long message.
     case drained(ConnectionID)
@@ -56,7 +56,7 @@ extension SenderEngine {
     // MARK: Workers of a session; those of an older one end with its number
 
     /// The worker of `recordPlan` has ended.
-    case planRecorded(SessionNumber, TransferID, Fault?)
+    case planRecorded(SessionNumber, TransferID, Failure?)
     /// News from the export, before it sends anything: the items of the source that the destination
     /// cannot hold, as a lower-case clause.
     case withholding(SessionNumber, clause: String)
@@ -64,14 +64,14 @@ extension SenderEngine {
     case unsent(SessionNumber, NotStored)
     /// The worker of `export` has ended: everything is exported and written. The marks are those of
     /// held items that the source no longer has, ascending.
-    case exported(SessionNumber, Result<ExportResult, Fault>)
+    case exported(SessionNumber, Result<ExportResult, Failure>)
     /// News from a stream: JOIN is sent; and the address of a stream that does not go as the control
     /// connection does.
     case streamJoined(SessionNumber, StreamNumber, by: Way? = nil)
     /// The worker of `openStream` has ended.
     case streamEnded(SessionNumber, StreamNumber, StreamEnd)
     /// The worker of `noteFinish` has ended; the fault is that of a worker that could not begin.
-    case finishNoted(SessionNumber, TransferID, Fault?)
+    case finishNoted(SessionNumber, TransferID, Failure?)
     /// The counts that `readWindow` asked for.
     case window(SessionNumber, WindowCounts)
 
@@ -171,24 +171,24 @@ extension SenderEngine {
   /// The reason why a probe of the receiver's addresses failed.
   package enum ProbeFailure: Error, Sendable {
     /// The name is not found.
-    case unresolved(TransferFailure)
+    case unresolved(Failure)
     /// No address answered.
     case unreached(DeviceAddress, by: AddressRace.Obstacle)
     /// This device has stopped it.
     case stopped
     /// Another error of this device.
-    case failed(TransferFailure)
+    case failed(Failure)
   }
 
   /// The reason why a dial failed.
   package enum DialFailure: Error, Sendable {
     /// The name is not found. It may be found when the network is back.
-    case unresolved(TransferFailure)
+    case unresolved(Failure)
     /// No address answered, or the connection was cut before either end had judged anything.
-    case unreached(TransferFailure, reason: String)
+    case unreached(Failure, reason: String)
     /// After TCP had connected, the receiver closed the connection before either end had judged
     /// anything, or sent that it is busy.
-    case turnedAway(TransferFailure, reason: String)
+    case turnedAway(Failure, reason: String)
     /// The receiver serves others first: so many, or 0 where it does not say.
     case queued(place: UInt16)
     /// A device with another key has the address.
@@ -199,7 +199,7 @@ extension SenderEngine {
     case stopped
     /// Another attempt would have the same result, or let the other end test another guess at the
     /// code.
-    case failed(TransferFailure)
+    case failed(Failure)
   }
 
   /// How a data stream ended.
@@ -211,10 +211,10 @@ extension SenderEngine {
     case lost(hasBrought: Bool)
     /// The receiver does not know its session, which may have ended there already: this ends the
     /// transfer only if it persists.
-    case turnedAway(Fault)
+    case turnedAway(Failure)
     /// This device has stopped it.
     case stopped
-    case failed(Fault)
+    case failed(Failure)
   }
 
   /// The counters of the streams and of the window.

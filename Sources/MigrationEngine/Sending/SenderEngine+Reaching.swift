@@ -1,4 +1,4 @@
-import MigrationWire
+package import MigrationWire
 
 /// The beginning of a run, and the connection to the receiver.
 extension SenderEngine {
@@ -9,11 +9,11 @@ extension SenderEngine {
   }
 
   /// The walk has ended.
-  mutating func walked(_ result: Result<[SourceSummary], Fault>, _ now: Double, _ actions: inout [Action]) {
+  mutating func walked(_ result: Result<[SourceSummary], Failure>, _ now: Double, _ actions: inout [Action]) {
     switch result {
     case .success(let summaries):
       facts.summaries = summaries
-      converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
+      converse(now, &actions) { (conversation, facts, actions) throws(Failure) in
         conversation.planIfReady(&facts, &actions)
       }
     case .failure(let fault): unwalked(fault, now, &actions)
@@ -22,26 +22,26 @@ extension SenderEngine {
 
   /// There is nothing to send. The user learns this without entering a code or waiting for the
   /// other device.
-  private mutating func unwalked(_ fault: Fault, _ now: Double, _ actions: inout [Action]) {
+  private mutating func unwalked(_ fault: Failure, _ now: Double, _ actions: inout [Action]) {
     switch phase {
     // The result of an earlier run is reported all the same.
     case .lookingUp: abandoned = abandoned ?? fault
     // A receiver that waits for the transfer is told, if it is there.
     case .dialing(let plan) where plan.isReturn:
       abandoned = abandoned ?? fault
-      prepareFinish(.failure(fault.failure), stopsDialing: false, now, &actions)
+      prepareFinish(.failure(fault), stopsDialing: false, now, &actions)
     default: abandon(fault, now, &actions)
     }
   }
 
   /// The transfers that earlier runs have begun are known, newest first.
   mutating func lookedUp(
-    _ result: Result<[UnfinishedTransfer], Fault>, _ devices: [KnownDevice], _ now: Double, _ actions: inout [Action]
+    _ result: Result<[UnfinishedTransfer], Failure>, _ devices: [KnownDevice], _ now: Double, _ actions: inout [Action]
   ) {
     guard case .lookingUp = phase else { return }
     facts.devices = devices
     switch result {
-    case .failure(let fault): prepareFinish(.failure((abandoned ?? fault).failure), now, &actions)
+    case .failure(let fault): prepareFinish(.failure(abandoned ?? fault), now, &actions)
     case .success(let transfers): goOn(with: transfers[...], now, &actions)
     }
   }
@@ -52,7 +52,7 @@ extension SenderEngine {
     with transfers: ArraySlice<UnfinishedTransfer>, _ now: Double, _ actions: inout [Action]
   ) {
     guard let newest = transfers.first, newest.isDone else {
-      if let abandoned { return prepareFinish(.failure(abandoned.failure), now, &actions) }
+      if let abandoned { return prepareFinish(.failure(abandoned), now, &actions) }
       return continueOrPair(transfers, now, &actions)
     }
     facts.transfer = Transfer(newest)
@@ -93,11 +93,11 @@ extension SenderEngine {
 
   /// The devices that wait in this network are known.
   mutating func found(
-    _ result: Result<[DeviceAddress], Fault>, _ spread: Double, _ now: Double, _ actions: inout [Action]
+    _ result: Result<[DeviceAddress], Failure>, _ spread: Double, _ now: Double, _ actions: inout [Action]
   ) {
     guard case .looking(let plan) = phase else { return }
     switch (result, plan) {
-    case (.failure(let fault), nil): prepareFinish(.failure(fault.failure), now, &actions)
+    case (.failure(let fault), nil): prepareFinish(.failure(fault), now, &actions)
     case (.success([]), nil) where settings.hasRelay: probe(.relay, &actions)
     case (.success(let found), nil): pair(withOneOf: found, now, &actions)
     // A temporary loss of the network ends no transfer.
@@ -120,7 +120,7 @@ extension SenderEngine {
     }
   }
 
-  mutating func chosen(_ result: Result<Int, TransferFailure>, _ now: Double, _ actions: inout [Action]) {
+  mutating func chosen(_ result: Result<Int, Failure>, _ now: Double, _ actions: inout [Action]) {
     guard case .choosing(let found) = phase else { return }
     switch result {
     case .success(let index) where found.indices.contains(index): probe(.found(index), &actions)
@@ -149,7 +149,7 @@ extension SenderEngine {
         .greeting(
           first, others: Array(devices.dropFirst()), at: device, looksAround: settings.looksAround,
           hasRelay: settings.hasRelay, now: now, giveUpAfter: settings.giveUpAfter), &actions)
-    case .failure(let failure): prepareFinish(.failure(TransferFailure(failure)), now, &actions)
+    case .failure(let failure): prepareFinish(.failure(Failure(failure)), now, &actions)
     }
   }
 
@@ -159,7 +159,7 @@ extension SenderEngine {
   }
 
   mutating func codeEntered(
-    _ result: Result<PairingCode, TransferFailure>, _ now: Double, _ actions: inout [Action]
+    _ result: Result<PairingCode, Failure>, _ now: Double, _ actions: inout [Action]
   ) {
     guard case .askingCode = phase else { return }
     switch result {
@@ -172,9 +172,9 @@ extension SenderEngine {
 
   /// The code's secret is computed. Only now does the sender dial the receiver: a busy one keeps a
   /// place only for senders that do not hesitate.
-  mutating func derived(_ fault: Fault?, _ now: Double, _ actions: inout [Action]) {
+  mutating func derived(_ fault: Failure?, _ now: Double, _ actions: inout [Action]) {
     guard case .deriving = phase else { return }
-    if let fault { return prepareFinish(.failure(fault.failure), now, &actions) }
+    if let fault { return prepareFinish(.failure(fault), now, &actions) }
     dial(
       .pairing(
         looksAround: settings.looksAround, hasRelay: settings.hasRelay, now: now, giveUpAfter: settings.giveUpAfter),
@@ -242,17 +242,17 @@ extension TransferResult {
   }
 }
 
-extension TransferFailure {
+extension Failure {
   /// The receiver serves others first, and the user does not want to wait.
-  fileprivate static func queued(place: UInt16) -> TransferFailure {
+  fileprivate static func queued(place: UInt16) -> Failure {
     let others = place > 1 ? "\(place) others" : "another one"
-    return TransferFailure(
+    return Failure(
       .busy, "the other device serves \(others) first", hint: "Try again later, or wait, without --no-wait.")
   }
 
   /// A search has found no receiver.
-  package static let noneFound = TransferFailure(
-    .connectionLost, "no device is waiting on this network",
+  package static let noneFound = Failure(
+    .unreachable, "no device is waiting on this network",
     hint: "Start 'peer receive' on the other device, in the same network, or give its address with --to. "
       + "A network for guests or a VPN may keep the devices apart, and firewalls must allow UDP port 5353.")
 
@@ -261,7 +261,7 @@ extension TransferFailure {
     switch failure {
     case .unresolved(let failure), .failed(let failure): self = failure
     case .unreached(let device, let obstacle): self.init(unreached: device, by: obstacle)
-    case .stopped: self = Fault.interrupted(by: .interrupted).failure
+    case .stopped: self = Failure.interrupted(by: .interrupted)
     }
   }
 }

@@ -5,10 +5,10 @@ extension SenderEngine {
   /// Applies an event to the current session, if there is one. A fault ends the session.
   mutating func converse(
     _ now: Double, _ actions: inout [Action],
-    _ step: (inout SenderConversation, inout RunFacts, inout [Action]) throws(Fault) -> Void
+    _ step: (inout SenderConversation, inout RunFacts, inout [Action]) throws(Failure) -> Void
   ) {
     guard case .conversing(var conversation, let plan) = phase else { return }
-    do throws(Fault) {
+    do throws(Failure) {
       try step(&conversation, &facts, &actions)
       phase = .conversing(conversation, plan)
       if conversation.isOver, let outcome = facts.outcome { end(conversation, plan, .over(outcome), now, &actions) }
@@ -27,8 +27,8 @@ extension SenderEngine {
   }
 
   /// A fault ends the current session, if there is one.
-  mutating func breakOff(_ fault: Fault, _ now: Double, _ actions: inout [Action]) {
-    converse(now, &actions) { (_, _, _) throws(Fault) in throw fault }
+  mutating func breakOff(_ fault: Failure, _ now: Double, _ actions: inout [Action]) {
+    converse(now, &actions) { (_, _, _) throws(Failure) in throw fault }
   }
 
   private mutating func end(
@@ -65,7 +65,7 @@ extension SenderEngine {
   /// The window was read.
   mutating func counted(_ counts: WindowCounts, _ now: Double, _ actions: inout [Action]) {
     if case .counting(let end) = phase { return goOn(after: end, counts, now, &actions) }
-    converse(now, &actions) { (conversation, _, actions) throws(Fault) in
+    converse(now, &actions) { (conversation, _, actions) throws(Failure) in
       conversation.looked(counts, now, &actions)
     }
   }
@@ -89,8 +89,8 @@ extension SenderEngine {
     switch end.outcome {
     case .over(let result): conclude(result, now, &actions)
     case .failed(let fault) where fault.isReconnectable && settings.giveUpAfter > 0:
-      if let abandoned { return prepareFinish(.failure(abandoned.failure), now, &actions) }
-      actions.append(.tell(.interrupted(reason: fault.failure.message)))
+      if let abandoned { return prepareFinish(.failure(abandoned), now, &actions) }
+      actions.append(.tell(.interrupted(reason: fault.message)))
       var plan = end.plan.comingBack(
         to: facts.transfer.identifier, at: end.address, hasProgressed: hasProgressed, now: now,
         giveUpAfter: settings.giveUpAfter)
@@ -99,7 +99,7 @@ extension SenderEngine {
     // A device with a kept pairing knows the key, and the transfer no more.
     case .failed(let fault) where fault.code == .told(.unknownTransfer) && abandoned == nil:
       guard let transfer = facts.transfer.identifier else {
-        return prepareFinish(.failure(fault.failure), now, &actions)
+        return prepareFinish(.failure(fault), now, &actions)
       }
       actions += [.tell(.notice(DialPlan.isForgotten)), .forget(transfer)]
       facts.transfer = Transfer()
@@ -107,7 +107,7 @@ extension SenderEngine {
         end.plan.comingBack(
           to: nil, at: end.address, hasProgressed: hasProgressed, now: now, giveUpAfter: settings.giveUpAfter),
         &actions)
-    case .failed(let fault): prepareFinish(.failure(fault.failure), now, &actions)
+    case .failed(let fault): prepareFinish(.failure(fault), now, &actions)
     }
   }
 }
@@ -115,7 +115,7 @@ extension SenderEngine {
 /// The end of a run.
 extension SenderEngine {
   /// The user stops the run.
-  mutating func stop(_ kind: TransferFailure.Kind, _ now: Double, _ actions: inout [Action]) {
+  mutating func stop(_ kind: Failure.Kind, _ now: Double, _ actions: inout [Action]) {
     // It was being closed without hurry.
     if endDeadline == nil, case .closing(let end) = phase, work.isOpen(end.connection) {
       actions.append(.hurryClosing(end.connection, until: now + EndLimits.lastMessages))
@@ -130,11 +130,11 @@ extension SenderEngine {
   }
 
   /// Ends the run in any phase.
-  mutating func abandon(_ fault: Fault, _ now: Double, _ actions: inout [Action]) {
+  mutating func abandon(_ fault: Failure, _ now: Double, _ actions: inout [Action]) {
     abandoned = abandoned ?? fault
     switch phase {
     case .idle, .lookingUp, .looking, .choosing, .probing, .askingCode, .deriving, .dialing, .waiting:
-      prepareFinish(.failure(fault.failure), now, &actions)
+      prepareFinish(.failure(fault), now, &actions)
     case .conversing:
       stopPreparing(&actions)
       breakOff(fault, now, &actions)
@@ -195,7 +195,7 @@ extension SenderEngine {
     case .closing(let end), .counting(let end): decide(after: end, hasProgressed: false, now, &actions)
     case .conversing:
       guard let abandoned else { return false }
-      prepareFinish(.failure(abandoned.failure), now, &actions)
+      prepareFinish(.failure(abandoned), now, &actions)
     case .idle, .lookingUp, .looking, .choosing, .probing, .askingCode, .deriving, .dialing, .waiting, .over:
       return false
     }

@@ -57,12 +57,12 @@ package struct SenderEngine: Engine {
   var work = PendingWork()
   /// The reason for an end without failure or success: the user's stop, or a source with nothing to
   /// send. The first reason counts.
-  var abandoned: Fault?
+  var abandoned: Failure?
   /// When the run ends, even if work remains. Forgetting a finished transfer has no such limit,
   /// unless the user has stopped the run.
   var endDeadline: Double?
   /// The user's stop, and until when it waits for the record of a plan.
-  private var postponedStop: (kind: TransferFailure.Kind, until: Double)?
+  private var postponedStop: (kind: Failure.Kind, until: Double)?
   private var lastSession: UInt64 = 0
 
   package init(_ settings: Settings) { facts = RunFacts(settings) }
@@ -130,42 +130,42 @@ package struct SenderEngine: Engine {
     case .closed(_, let spread): closed(spread)
     case .window(_, let counts): counted(counts, now, &actions)
     case .received(_, let message):
-      converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
+      converse(now, &actions) { (conversation, facts, actions) throws(Failure) in
         try conversation.received(message, &facts, now, &actions)
       }
     case .broke(_, let fault): breakOff(fault, now, &actions)
     case .drained:
-      converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
+      converse(now, &actions) { (conversation, facts, actions) throws(Failure) in
         conversation.sayRest(&facts.transfer, &actions)
       }
     case .withholding(_, let clause):
-      converse(now, &actions) { (_, facts, actions) throws(Fault) in facts.tellWithholding(clause, &actions) }
+      converse(now, &actions) { (_, facts, actions) throws(Failure) in facts.tellWithholding(clause, &actions) }
     case .unsent(_, let unsent):
-      converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
+      converse(now, &actions) { (conversation, facts, actions) throws(Failure) in
         conversation.unsent(unsent, &facts.transfer, &actions)
       }
     case .exported(_, let result):
-      converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
+      converse(now, &actions) { (conversation, facts, actions) throws(Failure) in
         try conversation.exported(result, &facts, now, &actions)
       }
     case .planRecorded(_, _, let fault):
-      converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
+      converse(now, &actions) { (conversation, facts, actions) throws(Failure) in
         try conversation.planRecorded(fault, &facts, &actions)
       }
     case .finishNoted(_, _, let fault):
-      converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
+      converse(now, &actions) { (conversation, facts, actions) throws(Failure) in
         try conversation.finishNoted(fault, &facts, &actions)
       }
     case .streamJoined(_, let stream, let way):
-      converse(now, &actions) { (conversation, _, actions) throws(Fault) in
+      converse(now, &actions) { (conversation, _, actions) throws(Failure) in
         conversation.joined(stream, by: way, now, &actions)
       }
     case .streamEnded(_, let stream, let end):
-      converse(now, &actions) { (conversation, _, actions) throws(Fault) in
+      converse(now, &actions) { (conversation, _, actions) throws(Failure) in
         try conversation.ended(stream, end, now, &actions)
       }
     case .recorded(_, let traffic, let isWritten):
-      converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
+      converse(now, &actions) { (conversation, facts, actions) throws(Failure) in
         facts.transfer.traffic = traffic
         try conversation.recorded(isWritten, &facts, &actions)
       }
@@ -229,7 +229,7 @@ extension SenderEngine {
     enum Outcome: Sendable {
       /// Every part has its result.
       case over(TransferOutcome)
-      case failed(Fault)
+      case failed(Failure)
     }
   }
 
@@ -253,7 +253,7 @@ extension SenderEngine {
     case .waiting(let plan, let moment) where now >= moment:
       dial(plan, &actions)
     case .conversing:
-      converse(now, &actions) { (conversation, facts, actions) throws(Fault) in
+      converse(now, &actions) { (conversation, facts, actions) throws(Failure) in
         try conversation.moveOn(&facts, now, &actions)
       }
       return !actions.isEmpty

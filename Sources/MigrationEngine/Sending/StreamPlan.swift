@@ -140,7 +140,7 @@ struct StreamPlan: Sendable {
 
   mutating func ended(
     _ number: StreamNumber, _ end: SenderEngine.StreamEnd, _ now: Double, _ actions: inout [Action]
-  ) throws(Fault) {
+  ) throws(Failure) {
     guard let index = index(of: number) else { return }
     if streams[index].isTrying {
       // The relay remains.
@@ -178,9 +178,9 @@ struct StreamPlan: Sendable {
   /// A stream broke: an heir replaces it, after a pause that grows with the failed attempts; after
   /// too many, the fault ends the session.
   private mutating func replace(
-    _ index: Int, hasBrought: Bool, otherwise fault: Fault = Fault(.connection, "the data connections keep breaking"),
+    _ index: Int, hasBrought: Bool, otherwise fault: Failure = Failure(.connection, "the data connections keep breaking"),
     _ now: Double, _ actions: inout [Action]
-  ) throws(Fault) {
+  ) throws(Failure) {
     if isOver { return remove(index, &actions) }
     let broken = streams[index]
     // A stream that has not joined has not sent its `replaces`: its heir replaces the stream that

@@ -1,5 +1,5 @@
 import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
 /// The description of an app in its bundle, read and checked.
 package struct AppBundle: Equatable, Sendable {
@@ -76,13 +76,13 @@ package struct AppBundle: Equatable, Sendable {
 
   /// The extension that a migration needs. Fails for a clip, and for an app without a migration
   /// extension.
-  package func extensionToMigrate() throws(HostError) -> Extension {
+  package func extensionToMigrate() throws(Failure) -> Extension {
     if case .clip(let app) = role { throw .clipIsNotMigrated(identifier, app: app, isReplaced: false) }
     if let migrationExtension { return migrationExtension }
     let reason = "the app has no migration extension"
     let hint = "Install an edition of the app that has one; 'peer help app install' says where it is in the bundle."
-    throw HostError(
-      .bundle, "the data of \(identifier) cannot be migrated: 'Extensions': \(reason)", hint: hint,
+    throw Failure(
+      .unfitApp, "the data of \(identifier) cannot be migrated: 'Extensions': \(reason)", hint: hint,
       name: Array(identifier.utf8),
       fault: BundleFault(file: Array("Extensions".utf8), key: nil, reason: reason, hint: hint))
   }
@@ -91,7 +91,7 @@ package struct AppBundle: Equatable, Sendable {
 extension AppBundle {
   /// Reads a bundle, and refuses one that violates docs/Apps.md, with the file, the key and the
   /// reason.
-  package init(reading path: [UInt8]) throws(HostError) {
+  package init(reading path: [UInt8]) throws(Failure) {
     let faults = BundleFaults()
     let bundle = try Self.read(path, faults)
     guard let bundle, faults.all.isEmpty else { throw Self.first(of: faults) }
@@ -99,55 +99,55 @@ extension AppBundle {
   }
 
   /// Reads a bundle, and finds all its faults. Returns a bundle if there are none.
-  package static func examine(_ path: [UInt8]) throws(HostError) -> (bundle: AppBundle?, faults: [BundleFault]) {
+  package static func examine(_ path: [UInt8]) throws(Failure) -> (bundle: AppBundle?, faults: [BundleFault]) {
     let faults = BundleFaults()
     let bundle = try read(path, faults)
     return (faults.all.isEmpty ? bundle : nil, faults.all.compactMap(\.fault))
   }
 
   /// Reads a bundle that was found valid before, without examining each file in it.
-  init(installedAt path: [UInt8]) throws(HostError) {
+  init(installedAt path: [UInt8]) throws(Failure) {
     let faults = BundleFaults()
     let bundle = try AppBundle(try BundleFiles(path), faults)
     guard let bundle, faults.all.isEmpty else { throw Self.first(of: faults) }
     self = bundle
   }
 
-  private static func read(_ path: [UInt8], _ faults: BundleFaults) throws(HostError) -> AppBundle? {
+  private static func read(_ path: [UInt8], _ faults: BundleFaults) throws(Failure) -> AppBundle? {
     let files = try BundleFiles(path)
     try files.check(faults)
     return try AppBundle(files, faults)
   }
 
-  private static func first(of faults: BundleFaults) -> HostError {
+  private static func first(of faults: BundleFaults) -> Failure {
     guard let first = faults.all.first else { preconditionFailure("an unreadable bundle has a fault") }
     return first
   }
 
   /// Nil if the faults prevent the use of the bundle.
-  private init?(_ files: BundleFiles, _ faults: BundleFaults) throws(HostError) {
-    let info = try faults.noting { () throws(HostError) in try files.properties("Info.plist") }
-    let identifier = try info.flatMap { info throws(HostError) in
-      try faults.noting { () throws(HostError) in try info.identifier("CFBundleIdentifier") }
+  private init?(_ files: BundleFiles, _ faults: BundleFaults) throws(Failure) {
+    let info = try faults.noting { () throws(Failure) in try files.properties("Info.plist") }
+    let identifier = try info.flatMap { info throws(Failure) in
+      try faults.noting { () throws(Failure) in try info.identifier("CFBundleIdentifier") }
     }
-    let version = try info.flatMap { info throws(HostError) in
-      try faults.noting { () throws(HostError) in try info.requiredText("CFBundleShortVersionString") }
+    let version = try info.flatMap { info throws(Failure) in
+      try faults.noting { () throws(Failure) in try info.requiredText("CFBundleShortVersionString") }
     }
     let platform = try Self.text("PeerPlatform", of: info, faults)
     let store = try Self.text("PeerStoreIdentifier", of: info, faults)
     let displayName = try Self.text("CFBundleDisplayName", of: info, faults)
-    let executable = try info.flatMap { info throws(HostError) in
-      try faults.noting { () throws(HostError) in try files.executable(info, in: "") }
+    let executable = try info.flatMap { info throws(Failure) in
+      try faults.noting { () throws(Failure) in try files.executable(info, in: "") }
     }
     let aliases = try info?.aliases(faults) ?? []
     let entitlements =
-      try faults.noting { () throws(HostError) in try files.propertiesIfThere("Entitlements.plist") } ?? nil
+      try faults.noting { () throws(Failure) in try files.propertiesIfThere("Entitlements.plist") } ?? nil
     let groups = try entitlements?.groups(faults) ?? []
-    let role = try faults.noting { () throws(HostError) in try entitlements?.role(of: identifier) } ?? nil
+    let role = try faults.noting { () throws(Failure) in try entitlements?.role(of: identifier) } ?? nil
     if case .clip? = role {
       try Self.checkClip(info, files, faults)
     }
-    let extensions = try faults.noting { () throws(HostError) in try files.extensions() }
+    let extensions = try faults.noting { () throws(Failure) in try files.extensions() }
     var migrationExtension: Extension?
     if let folder = extensions?.migration {
       migrationExtension = try Self.readExtension(files, in: folder, of: identifier, faults)
@@ -170,20 +170,20 @@ extension AppBundle {
   /// An optional text.
   private static func text(
     _ key: String, of info: BundleProperties?, _ faults: BundleFaults
-  ) throws(HostError) -> String? {
-    let text = try faults.noting { () throws(HostError) in try info?.text(key) }
+  ) throws(Failure) -> String? {
+    let text = try faults.noting { () throws(Failure) in try info?.text(key) }
     return text ?? nil
   }
 
   /// Records the entries that a clip cannot have.
   private static func checkClip(
     _ info: BundleProperties?, _ files: BundleFiles, _ faults: BundleFaults
-  ) throws(HostError) {
+  ) throws(Failure) {
     if let info, info.values["PeerAliases"] != nil {
       faults.note(
         info.fault("PeerAliases", "a clip has none, since its data is not migrated", hint: "Leave the key out."))
     }
-    let folders = try faults.noting { () throws(HostError) in try files.extensionFolders() } ?? []
+    let folders = try faults.noting { () throws(Failure) in try files.extensionFolders() } ?? []
     for folder in folders {
       faults.note(
         .bundle(
@@ -193,19 +193,19 @@ extension AppBundle {
 
   private static func readExtension(
     _ files: BundleFiles, in folder: String, of app: String?, _ faults: BundleFaults
-  ) throws(HostError) -> Extension? {
-    let info = try faults.noting { () throws(HostError) in try files.properties("\(folder)/Info.plist") }
-    let identifier = try info.flatMap { info throws(HostError) in
-      try faults.noting { () throws(HostError) in try info.identifier("CFBundleIdentifier") }
+  ) throws(Failure) -> Extension? {
+    let info = try faults.noting { () throws(Failure) in try files.properties("\(folder)/Info.plist") }
+    let identifier = try info.flatMap { info throws(Failure) in
+      try faults.noting { () throws(Failure) in try info.identifier("CFBundleIdentifier") }
     }
-    _ = try faults.noting { () throws(HostError) in try info?.checkExtensionPoint() }
-    let executable = try info.flatMap { info throws(HostError) in
-      try faults.noting { () throws(HostError) in try files.executable(info, in: "\(folder)/") }
+    _ = try faults.noting { () throws(Failure) in try info?.checkExtensionPoint() }
+    let executable = try info.flatMap { info throws(Failure) in
+      try faults.noting { () throws(Failure) in try files.executable(info, in: "\(folder)/") }
     }
-    let entitlements = try faults.noting { () throws(HostError) in
+    let entitlements = try faults.noting { () throws(Failure) in
       try files.properties("\(folder)/Entitlements.plist")
     }
-    if let app { _ = try faults.noting { () throws(HostError) in try entitlements?.checkAccess(to: app) } }
+    if let app { _ = try faults.noting { () throws(Failure) in try entitlements?.checkAccess(to: app) } }
     let groups = try entitlements?.groups(faults) ?? []
     guard let identifier, let executable else { return nil }
     return Extension(
@@ -228,7 +228,7 @@ extension BundleProperties {
 
   /// The role that these entitlements give a bundle with this identifier; nil for an identifier
   /// that is itself invalid.
-  func role(of identifier: String?) throws(HostError) -> AppBundle.Role {
+  func role(of identifier: String?) throws(Failure) -> AppBundle.Role {
     let parent = try onlyIdentifier(ClipEntitlement.parent)
     let clip = try onlyIdentifier(ClipEntitlement.clip)
     guard let parent else {
@@ -253,7 +253,7 @@ extension BundleProperties {
   }
 
   /// The only identifier in the array of this key; nil if the list has no such key.
-  private func onlyIdentifier(_ key: String) throws(HostError) -> String? {
+  private func onlyIdentifier(_ key: String) throws(Failure) -> String? {
     let hint = "Its value must be an array of exactly one identifier."
     guard let value = values[key] else { return nil }
     guard case .array(let entries) = value else { throw fault(key, "it is not an array", hint: hint) }
@@ -276,7 +276,7 @@ extension BundleProperties {
   /// recognisable.
   private func relationFault(
     _ key: String, of text: String, _ reason: String, unless fits: (String) -> Bool
-  ) -> HostError {
+  ) -> Failure {
     if let bare = Self.withoutTeam(text), fits(bare) {
       return fault(
         key, "\(VisibleText.quoted(text)) begins with a team's prefix", hint: "Leave the prefix out: '\(bare)'.")
@@ -302,14 +302,14 @@ extension BundleProperties {
   }
 }
 
-extension HostError {
+extension Failure {
   /// A clip was named for a migration.
-  static func clipIsNotMigrated(_ clip: String, app: String, isReplaced: Bool) -> HostError {
+  static func clipIsNotMigrated(_ clip: String, app: String, isReplaced: Bool) -> Failure {
     let reason = "it is the clip of \(app), and only the full app's data is migrated"
     let hint =
       isReplaced ? "The full app has replaced it: name '\(app)'." : "Install the full app, '\(app)', and name that."
-    return HostError(
-      .bundle, "\(clip) cannot be migrated: '\(ClipEntitlement.file)': \(ClipEntitlement.parent): \(reason)",
+    return Failure(
+      .unfitApp, "\(clip) cannot be migrated: '\(ClipEntitlement.file)': \(ClipEntitlement.parent): \(reason)",
       hint: hint, name: Array(clip.utf8),
       fault: BundleFault(
         file: Array(ClipEntitlement.file.utf8), key: ClipEntitlement.parent, reason: reason, hint: hint))

@@ -1,5 +1,5 @@
 import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
 /// A clip and its app: once both are installed and name each other, the clip counts as removed, and
 /// is removed.
@@ -16,13 +16,13 @@ extension AppHome {
 
   /// The app that has replaced a clip, or would replace it: it is installed and names the clip. Nil
   /// if there is none.
-  package func successor(of clip: String) throws(HostError) -> InstalledApp? {
+  package func successor(of clip: String) throws(Failure) -> InstalledApp? {
     try Self.listing(of: try namesInstalled(), in: files).apps.first { $0.bundle.role == .app(clip: clip) }
   }
 
   /// Takes an app for a migration; a clip, or an app without a migration extension, cannot be
   /// migrated.
-  func appToMigrate(_ identifier: String) throws(HostError) -> (app: InstalledApp, lock: AppLock) {
+  func appToMigrate(_ identifier: String) throws(Failure) -> (app: InstalledApp, lock: AppLock) {
     do {
       // Before the lock: if this fails, a running app is not the cause.
       _ = try app(identifier).bundle.extensionToMigrate()
@@ -36,19 +36,19 @@ extension AppHome {
   }
 
   /// Why an app or a clip is not installed.
-  func missing(_ identifier: String) throws(HostError) -> HostError {
+  func missing(_ identifier: String) throws(Failure) -> Failure {
     let listing = try Self.listing(of: try namesInstalled(), in: files)
-    let general = HostError.notInstalled(identifier)
+    let general = Failure.notInstalled(identifier)
     if let app = listing.apps.first(where: { $0.bundle.role == .app(clip: identifier) }) {
-      return HostError(
+      return Failure(
         .notInstalled, "the clip \(identifier) is not installed: its app \(app.identifier) has replaced it",
-        hint: "Name '\(app.identifier)'.", name: general.name)
+        hint: "Name '\(app.identifier)'.", name: general.name, as: .usage)
     }
     if let clip = listing.apps.first(where: { $0.bundle.role == .clip(of: identifier) }) {
-      return HostError(
+      return Failure(
         .notInstalled, general.description,
         hint: "Its clip is installed, \(clip.identifier): 'peer app install' replaces it with the full app.",
-        name: general.name)
+        name: general.name, as: .usage)
     }
     return general
   }
@@ -56,7 +56,7 @@ extension AppHome {
   /// Checks whether an app and its clip are both installed, and then removes the clip.
   ///
   /// - Returns: whether this one is to stay.
-  func settleReplacement(around app: InstalledApp) throws(HostError) -> Bool {
+  func settleReplacement(around app: InstalledApp) throws(Failure) -> Bool {
     switch app.bundle.role {
     case .app(nil): return true
     case .app(let clip?):
@@ -75,24 +75,24 @@ extension AppHome {
   }
 
   /// Removes the rest of a clip that its app has replaced, unless another process is removing it.
-  func finishReplacement(of clip: String) throws(HostError) {
+  func finishReplacement(of clip: String) throws(Failure) {
     guard let lock = try? AppLock.take(.removing, of: clip, in: files) else { return }
     defer { withExtendedLifetime(lock) {} }
-    try withCatalog { () throws(HostError) in
+    try withCatalog { () throws(Failure) in
       if try catalog().outgoing.contains(clip) { _ = try removeClip(clip) }
     }
   }
 
   /// Removes a clip, or the rest of one after a crash. Needs its lock and the catalog's lock; nil
   /// if nothing of it exists.
-  func removeClipIfThere(_ clip: String) throws(HostError) -> Replacement? {
+  func removeClipIfThere(_ clip: String) throws(Failure) -> Replacement? {
     guard try files.kind(of: Self.place(clip)) != nil else { return nil }
     return try removeClip(clip)
   }
 
   /// Removes a clip and its own data. Groups that only the clip listed are removed by the general
   /// rule. Needs its lock and the catalog's lock.
-  func removeClip(_ clip: String) throws(HostError) -> Replacement {
+  func removeClip(_ clip: String) throws(Failure) -> Replacement {
     var groups = try finishRemoval(of: clip)
     if try files.kind(of: Self.place(clip)) != nil {
       try files.move(Self.place(clip), to: Self.removal(clip))
@@ -104,15 +104,15 @@ extension AppHome {
 
   /// Takes the lock of the clip that an app is about to replace, so that the clip cannot be
   /// started; nil if the app names none.
-  func lockClip(of bundle: AppBundle) throws(HostError) -> AppLock? {
+  func lockClip(of bundle: AppBundle) throws(Failure) -> AppLock? {
     guard case .app(let clip?) = bundle.role else { return nil }
     do {
       return try AppLock.take(.installing, of: clip, in: files, called: "clip")
     } catch {
-      guard error.code == .inUse else { throw error }
+      guard error.code == .appInUse else { throw error }
       let hint = error.hint ?? "Wait until that has ended."
-      throw HostError(
-        .inUse,
+      throw Failure(
+        .appInUse,
         "the bundle cannot be installed: '\(ClipEntitlement.file)': \(ClipEntitlement.clip): \(error.description)",
         hint: hint, name: error.name,
         fault: BundleFault(

@@ -1,9 +1,10 @@
 import MigrationSystem
+import MigrationWire
 
 /// Groups: their owners, and the time of their removal.
 extension AppHome {
   /// All recorded owners, by group.
-  func groupRecords() throws(HostError) -> [String: GroupOwner] {
+  func groupRecords() throws(Failure) -> [String: GroupOwner] {
     var records: [String: GroupOwner] = [:]
     for name in try files.names(in: Folder.groups.rawValue) {
       guard let group = GroupOwner.group(name),
@@ -17,7 +18,7 @@ extension AppHome {
 
   /// The valid owners: the group's directory exists, or the clip or its app is installed and lists
   /// it.
-  func groupOwners(among listing: Listing) throws(HostError) -> [String: GroupOwner] {
+  func groupOwners(among listing: Listing) throws(Failure) -> [String: GroupOwner] {
     var owners: [String: GroupOwner] = [:]
     for (group, owner) in try groupRecords() {
       let isThere = try files.kind(of: Folder.groups.place(group)) != nil
@@ -29,7 +30,7 @@ extension AppHome {
 
   /// Records the owners of a clip's groups, durably, before the clip is published. Needs the
   /// catalog's lock.
-  func claimGroups(of bundle: AppBundle) throws(HostError) {
+  func claimGroups(of bundle: AppBundle) throws(Failure) {
     guard case .clip(let app) = bundle.role else { return }
     let owner = GroupOwner(app: app, clip: bundle.identifier)
     let records = try groupRecords()
@@ -42,7 +43,7 @@ extension AppHome {
   /// returns those that existed. These are the groups that it lists, and those that belong to it
   /// and its counterpart, unless another installed app lists them. Removes none while that is
   /// unknown.
-  func removeGroups(of identifier: String, at place: String) throws(HostError) -> [String] {
+  func removeGroups(of identifier: String, at place: String) throws(Failure) -> [String] {
     let others = try catalog()
     guard others.damaged.isEmpty else { return [] }
     let bundle = try? AppBundle(installedAt: Array(files.path("\(place)/bundle").utf8))
@@ -59,7 +60,7 @@ extension AppHome {
 
   /// Removes the groups of apps and clips of which neither is installed any more. Needs the
   /// catalog's lock.
-  func sweepGroups() throws(HostError) {
+  func sweepGroups() throws(Failure) {
     let records = try groupRecords()
     guard !records.isEmpty else { return }
     let listing = try catalog()
@@ -73,7 +74,7 @@ extension AppHome {
   }
 
   /// Removes a group's directory, and then the record of its owner.
-  private func removeGroup(_ group: String) throws(HostError) {
+  private func removeGroup(_ group: String) throws(Failure) {
     try files.removeTree(Folder.groups.place(group))
     let record = GroupOwner.place(of: group)
     try files.remove(record)

@@ -1,5 +1,6 @@
+import MigrationArchive
 import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
 extension AppHome {
   /// An app that has just been installed.
@@ -16,10 +17,10 @@ extension AppHome {
   /// Every process sees the whole old version or the whole new one, even after a power loss. An app
   /// replaces its clip: once the app is published, the clip counts as removed, and the next command
   /// removes the rest of it.
-  package func install(_ bundle: [UInt8]) throws(HostError) -> Installation {
+  package func install(_ bundle: [UInt8]) throws(Failure) -> Installation {
     let source = try AppBundle(reading: bundle)
     let identifier = source.identifier
-    let swept = try withCatalog { () throws(HostError) in
+    let swept = try withCatalog { () throws(Failure) in
       let swept = try sweep()
       // Everything is checked again when no change is possible any more. This first check saves a
       // useless copy.
@@ -30,10 +31,10 @@ extension AppHome {
     defer { withExtendedLifetime(lock) {} }
     let clipLock = try lockClip(of: source)
     defer { withExtendedLifetime(clipLock) {} }
-    let draft = try withCatalog { () throws(HostError) in try Draft(in: files) }
+    let draft = try withCatalog { () throws(Failure) in try Draft(in: files) }
     do {
       let copied = try copy(bundle, to: draft, as: source)
-      var installation = try withCatalog { () throws(HostError) in
+      var installation = try withCatalog { () throws(Failure) in
         try finishRemoval(of: identifier)
         try settleReplacing(of: identifier)
         try checkNeighbours(of: copied)
@@ -55,10 +56,10 @@ extension AppHome {
 
   private func copy(
     _ bundle: [UInt8], to draft: borrowing Draft, as source: AppBundle
-  ) throws(HostError) -> AppBundle {
+  ) throws(Failure) -> AppBundle {
     try files.makeDirectory("\(draft.place)/bundle")
     guard let target = try files.open("\(draft.place)/bundle") else {
-      throw HostError(.storage, "\"\(files.path(draft.place))\" was removed meanwhile")
+      throw Failure(.failed, "\"\(files.path(draft.place))\" was removed meanwhile")
     }
     try BundleFiles(bundle).copy(to: target)
     // The copy counts, regardless of later changes of the source.
@@ -72,7 +73,7 @@ extension AppHome {
     return copied
   }
 
-  private func publish(_ draft: borrowing Draft, as identifier: String) throws(HostError) -> Installation {
+  private func publish(_ draft: borrowing Draft, as identifier: String) throws(Failure) -> Installation {
     let place = "apps/\(identifier)"
     var previousVersion: String?
     if try files.kind(of: place) == nil {
@@ -88,7 +89,7 @@ extension AppHome {
 
   /// Moves a draft to an app's place, and the old version, if there is one, to the draft's place.
   /// Needs the catalog's lock.
-  func replace(_ place: String, with draft: String, of identifier: String) throws(HostError) {
+  func replace(_ place: String, with draft: String, of identifier: String) throws(Failure) {
     if try files.exchange(draft, with: place) { return }
     let former = Self.former(identifier)
     try files.move(place, to: former)
@@ -97,7 +98,7 @@ extension AppHome {
   }
 
   /// Completes a `replace` that a crash interrupted. Needs the catalog's lock.
-  func settleReplacing(of identifier: String) throws(HostError) {
+  func settleReplacing(of identifier: String) throws(Failure) {
     let former = Self.former(identifier)
     guard AppName.isWellFormed(identifier), try files.kind(of: former) != nil else { return }
     if try files.kind(of: Self.place(identifier)) == nil {
@@ -108,23 +109,23 @@ extension AppHome {
   }
 
   /// Whether an app is installed; an app that a crash has left without its place is moved back.
-  func isInstalled(_ identifier: String) throws(HostError) -> Bool {
+  func isInstalled(_ identifier: String) throws(Failure) -> Bool {
     if try files.kind(of: Self.place(identifier)) != nil { return true }
     guard try files.kind(of: Self.former(identifier)) != nil else {
       // Another process may have just moved it to its place.
       return try files.kind(of: Self.place(identifier)) != nil
     }
     // Another process may be replacing it, and hold the lock.
-    try withCatalog { () throws(HostError) in try settleReplacing(of: identifier) }
+    try withCatalog { () throws(Failure) in try settleReplacing(of: identifier) }
     return try files.kind(of: Self.place(identifier)) != nil
   }
 
   /// The names in the catalog, after apps without their places were moved back.
-  func namesInstalled() throws(HostError) -> [String] {
+  func namesInstalled() throws(Failure) -> [String] {
     let names = try files.names(in: "apps")
     let former = names.filter { $0.hasPrefix(Self.formerPrefix) }
     guard !former.isEmpty else { return names }
-    return try withCatalog { () throws(HostError) in
+    return try withCatalog { () throws(Failure) in
       for name in former { try settleReplacing(of: String(name.dropFirst(Self.formerPrefix.count))) }
       return try files.names(in: "apps")
     }
@@ -139,12 +140,12 @@ extension AppHome {
   ///
   /// If the removal is interrupted, the app is removed already, and the next installation or
   /// removal removes the rest.
-  package func remove(_ identifier: String) throws(HostError) {
-    try withCatalog { () throws(HostError) in _ = try sweep() }
+  package func remove(_ identifier: String) throws(Failure) {
+    try withCatalog { () throws(Failure) in _ = try sweep() }
     guard AppName.isWellFormed(identifier), try isInstalled(identifier) else { throw try missing(identifier) }
     let lock = try AppLock.take(.removing, of: identifier, in: files)
     defer { withExtendedLifetime(lock) {} }
-    try withCatalog { () throws(HostError) in
+    try withCatalog { () throws(Failure) in
       // Its app may have replaced a clip meanwhile.
       guard try files.kind(of: Self.place(identifier)) != nil else { throw try missing(identifier) }
       try files.move(Self.place(identifier), to: Self.removal(identifier))
@@ -160,7 +161,7 @@ extension AppHome {
   ///
   /// - Returns: the groups that were removed with it.
   @discardableResult
-  func finishRemoval(of identifier: String) throws(HostError) -> [String] {
+  func finishRemoval(of identifier: String) throws(Failure) -> [String] {
     let place = Self.removal(identifier)
     guard try files.kind(of: place) != nil else { return [] }
     for folder in ["containers", "replaced", "staging", "trash"] { try files.removeTree("\(folder)/\(identifier)") }
@@ -187,14 +188,14 @@ private struct Draft: ~Copyable {
 
   /// Creates the directory. Needs the catalog's lock, so that no process takes it for an abandoned
   /// one.
-  init(in files: HomeFiles) throws(HostError) {
+  init(in files: HomeFiles) throws(Failure) {
     let place = "apps/\(AppHome.draftPrefix)\(try InstalledApp.randomName())"
     try files.makeDirectory(place)
     guard let directory = try files.open(place) else {
-      throw HostError(.storage, "\"\(files.path(place))\" was removed meanwhile")
+      throw Failure(.failed, "\"\(files.path(place))\" was removed meanwhile")
     }
-    _ = try HostError.wrapping(
-      .storage, "\"\(files.path(place))\" cannot be locked", directory.directory.descriptor.lock())
+    _ = try Failure.wrapping(
+      .failed, "\"\(files.path(place))\" cannot be locked", directory.directory.descriptor.lock())
     self.place = place
     self.directory = directory
   }

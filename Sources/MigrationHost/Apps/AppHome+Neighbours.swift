@@ -4,7 +4,7 @@ import MigrationWire
 /// unrelated, and a clip's groups belong only to these two.
 extension AppHome {
   /// Fails if the installed apps prevent the installation of a bundle. Needs the catalog's lock.
-  func checkNeighbours(of bundle: AppBundle) throws(HostError) {
+  func checkNeighbours(of bundle: AppBundle) throws(Failure) {
     let listing = try catalog()
     for other in listing.apps {
       if let fault = fault(of: bundle, beside: other.bundle) { throw fault }
@@ -13,7 +13,7 @@ extension AppHome {
     try checkGroups(of: bundle, among: listing)
   }
 
-  private func fault(of bundle: AppBundle, beside other: AppBundle) -> HostError? {
+  private func fault(of bundle: AppBundle, beside other: AppBundle) -> Failure? {
     let (name, neighbour) = (bundle.identifier, other.identifier)
     if name == neighbour { return kindFault(of: bundle, inPlaceOf: other) }
     switch (bundle.role, other.role) {
@@ -51,7 +51,7 @@ extension AppHome {
 
   /// Another version keeps its role: an app, or the clip of the same app. The two have different
   /// data.
-  private func kindFault(of bundle: AppBundle, inPlaceOf former: AppBundle) -> HostError? {
+  private func kindFault(of bundle: AppBundle, inPlaceOf former: AppBundle) -> Failure? {
     let words: String
     switch (bundle.role, former.role) {
     case (.app, .app): return nil
@@ -65,7 +65,7 @@ extension AppHome {
   }
 
   /// The relation to an unreadable bundle cannot be checked.
-  private func check(_ bundle: AppBundle, beside other: Damaged) throws(HostError) {
+  private func check(_ bundle: AppBundle, beside other: Damaged) throws(Failure) {
     let key: String
     switch bundle.role {
     case .app(other.identifier): key = ClipEntitlement.clip
@@ -77,7 +77,7 @@ extension AppHome {
       hint: "Remove it: 'peer app remove \(other.identifier)'.")
   }
 
-  private func checkGroups(of bundle: AppBundle, among listing: Listing) throws(HostError) {
+  private func checkGroups(of bundle: AppBundle, among listing: Listing) throws(Failure) {
     let owners = try groupOwners(among: listing)
     for group in bundle.allGroups {
       if let owner = owners[group], !owner.admits(bundle) {
@@ -108,16 +108,16 @@ extension AppHome {
   }
 }
 
-extension HostError {
+extension Failure {
   /// A bundle is incompatible with another one that is installed.
-  fileprivate static func association(_ key: String, _ reason: String, hint: String) -> HostError {
+  fileprivate static func association(_ key: String, _ reason: String, hint: String) -> Failure {
     .bundle(ClipEntitlement.file, key: key, reason, hint: hint)
   }
 
   /// A bundle lists a group that it cannot have.
   fileprivate static func group(
     _ group: String, of bundle: AppBundle, _ reason: String, remove other: String
-  ) -> HostError {
+  ) -> Failure {
     .bundle(
       bundle.file(listing: group), key: ExtensionPoint.groupsEntitlement, "the group '\(group)' \(reason)",
       hint: "Take the group out of the list, or remove \(other) first: 'peer app remove \(other)'.")

@@ -1,4 +1,5 @@
 import MigrationSystem
+package import MigrationWire
 
 extension AppHome {
   /// An app with consistent data, locked for running.
@@ -17,7 +18,7 @@ extension AppHome {
 
   /// Makes an app's data consistent and locks it, so that the app can be started. For a clip that
   /// its app has replaced, starts the app.
-  package func start(_ identifier: String) throws(HostError) -> Started {
+  package func start(_ identifier: String) throws(Failure) -> Started {
     do {
       return try startItself(identifier)
     } catch {
@@ -28,7 +29,7 @@ extension AppHome {
     }
   }
 
-  private func startItself(_ identifier: String) throws(HostError) -> Started {
+  private func startItself(_ identifier: String) throws(Failure) -> Started {
     var hasUndoneImport = false
     for _ in 0..<Self.mostTries {
       if try app(identifier).isUnsettled {
@@ -42,8 +43,8 @@ extension AppHome {
       try app.prepareContainer()
       return Started(app: app, lock: lock, hasUndoneImport: hasUndoneImport)
     }
-    throw HostError(
-      .inUse, "the data of \(identifier) is being migrated repeatedly", hint: "Wait until that is done.",
+    throw Failure(
+      .appInUse, "the data of \(identifier) is being migrated repeatedly", hint: "Wait until that is done.",
       name: Array(identifier.utf8))
   }
 }

@@ -1,5 +1,6 @@
+import MigrationArchive
 import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
 /// The apps of this device and their data: PEER_HOME, as described in docs/Apps.md.
 package final class AppHome: Sendable {
@@ -17,18 +18,18 @@ package final class AppHome: Sendable {
   /// An app whose bundle has become unreadable.
   package struct Damaged: Sendable {
     package let identifier: String
-    package let error: HostError
+    package let error: Failure
   }
 
   let files: HomeFiles
 
   /// Uses a directory; creates it if it is missing.
-  package convenience init(home: [UInt8]) throws(HostError) {
+  package convenience init(home: [UInt8]) throws(Failure) {
     try self.init(home: home, observer: nil)
   }
 
   /// Uses a directory; nil, without creating it, if it is missing.
-  package static func ifThere(_ home: [UInt8]) throws(HostError) -> AppHome? {
+  package static func ifThere(_ home: [UInt8]) throws(Failure) -> AppHome? {
     do {
       _ = try Directory.open(home)
     } catch {
@@ -43,7 +44,7 @@ package final class AppHome: Sendable {
   ///   - observer: called before each change, for tests.
   init(
     home: [UInt8], renaming: RenameMethod = .preferred, observer: HomeFiles.Observer?
-  ) throws(HostError) {
+  ) throws(Failure) {
     files = try Self.files(of: home, renaming: renaming, observer: observer) { (path) throws(SystemError) in
       SharedDirectory(try Directory.openOrMake(path, mode: 0o700))
     }
@@ -53,7 +54,7 @@ package final class AppHome: Sendable {
   package var path: String { files.path }
 
   /// An installed app or clip.
-  package func app(_ identifier: String) throws(HostError) -> InstalledApp {
+  package func app(_ identifier: String) throws(Failure) -> InstalledApp {
     guard AppName.isWellFormed(identifier), try isInstalled(identifier) else { throw try missing(identifier) }
     let app = try InstalledApp(identifier, files)
     guard try settleReplacement(around: app) else { throw try missing(identifier) }
@@ -63,13 +64,13 @@ package final class AppHome: Sendable {
   /// An installed app, locked: no other process can replace its version any more.
   package func app(
     _ identifier: String, for use: AppLock.Use
-  ) throws(HostError) -> (app: InstalledApp, lock: AppLock) {
+  ) throws(Failure) -> (app: InstalledApp, lock: AppLock) {
     let lock = try app(identifier).lock(use)
     return (try app(identifier), lock)
   }
 
   /// All installed apps and clips.
-  package func list() throws(HostError) -> Listing {
+  package func list() throws(Failure) -> Listing {
     let listing = try Self.listing(of: try namesInstalled(), in: files)
     // If the removal fails now, the clip still counts as removed.
     for clip in listing.outgoing { try? finishReplacement(of: clip) }
@@ -79,12 +80,12 @@ package final class AppHome: Sendable {
   /// The installed apps, without any change: a missing directory is not created, no lock is waited
   /// for, and the remains of a crash are kept. An app that is without its place at this moment is
   /// not listed.
-  package static func glance(at home: [UInt8]) throws(HostError) -> Listing {
+  package static func glance(at home: [UInt8]) throws(Failure) -> Listing {
     let files = try files(of: home) { (path) throws(SystemError) in SharedDirectory(try Directory.open(path)) }
     return try listing(of: try files.names(in: "apps"), in: files)
   }
 
-  static func listing(of names: [String], in files: HomeFiles) throws(HostError) -> Listing {
+  static func listing(of names: [String], in files: HomeFiles) throws(Failure) -> Listing {
     var listing = Listing()
     for identifier in names where AppName.isWellFormed(identifier) {
       do {
@@ -101,7 +102,7 @@ package final class AppHome: Sendable {
   private static func files(
     of home: [UInt8], renaming: RenameMethod = .preferred, observer: HomeFiles.Observer? = nil,
     opening: ([UInt8]) throws(SystemError) -> SharedDirectory
-  ) throws(HostError) -> HomeFiles {
+  ) throws(Failure) -> HomeFiles {
     let given = try placing(home) { () throws(SystemError) in try absolute(home) }
     try check(given)
     let root = try placing(home) { () throws(SystemError) in try opening(home) }
@@ -119,21 +120,19 @@ package final class AppHome: Sendable {
 
   private static func placing<Result>(
     _ home: [UInt8], _ body: () throws(SystemError) -> Result
-  ) throws(HostError) -> Result {
-    try SystemError.mapped(body()) {
-      HostError(
-        .location, "apps cannot be kept in \(VisibleText.quoted(home))", hint: hint, name: home, cause: $0)
-    }
+  ) throws(Failure) -> Result {
+    try Failure.wrapping(
+      .unfitApp, "apps cannot be kept in \(VisibleText.quoted(home))", hint: hint, name: home, body())
   }
 
   private static let hint =
     "Set PEER_HOME to a directory of your own whose path has only letters, digits and any of !$&'()*+,-./:;=@_~ in it."
 
   /// Fails if a path changes in a URL: apps make paths from their URLs.
-  package static func check(_ path: [UInt8], hint: String? = nil) throws(HostError) {
+  package static func check(_ path: [UInt8], hint: String? = nil) throws(Failure) {
     guard let stray = firstStray(in: path) else { return }
-    throw HostError(
-      .location,
+    throw Failure(
+      .unfitApp,
       "apps cannot be kept in \(VisibleText.quoted(path)), because URLs must encode \(VisibleText.quoted([stray]))",
       hint: hint ?? Self.hint, name: path)
   }
@@ -148,20 +147,20 @@ package final class AppHome: Sendable {
   static let removalPrefix = ".removing-"
 
   /// Runs a closure while no other process can change the set of installed apps.
-  func withCatalog<Result: ~Copyable>(_ body: () throws(HostError) -> Result) throws(HostError) -> Result {
+  func withCatalog<Result: ~Copyable>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     try files.makeDirectory("apps")
     guard let apps = try files.open("apps") else {
-      throw HostError(.storage, "\"\(files.path("apps"))\" was removed meanwhile")
+      throw Failure(.failed, "\"\(files.path("apps"))\" was removed meanwhile")
     }
-    _ = try HostError.wrapping(
-      .storage, "\"\(files.path("apps"))\" cannot be locked", apps.directory.descriptor.lock(nonBlocking: false))
+    _ = try Failure.wrapping(
+      .failed, "\"\(files.path("apps"))\" cannot be locked", apps.directory.descriptor.lock(nonBlocking: false))
     defer { withExtendedLifetime(apps) {} }
     return try body()
   }
 
   /// The installed apps, read under the catalog's lock: including apps that a crash has left
   /// without their places.
-  func catalog() throws(HostError) -> Listing {
+  func catalog() throws(Failure) -> Listing {
     let names = try files.names(in: "apps")
     let former = names.filter { $0.hasPrefix(Self.formerPrefix) }
     for name in former { try settleReplacing(of: String(name.dropFirst(Self.formerPrefix.count))) }
@@ -173,7 +172,7 @@ package final class AppHome: Sendable {
   ///
   /// - Returns: the clips that were removed, with the groups that were removed with each.
   @discardableResult
-  func sweep() throws(HostError) -> [Replacement] {
+  func sweep() throws(Failure) -> [Replacement] {
     for name in try files.names(in: "apps") {
       if name.hasPrefix(Self.draftPrefix) {
         guard let draft = try files.open("apps/\(name)"), (try? draft.directory.descriptor.lock()) == true else {
@@ -219,11 +218,11 @@ package final class AppHome: Sendable {
   }
 }
 
-extension HostError {
+extension Failure {
   /// The app is not installed.
-  package static func notInstalled(_ identifier: String) -> HostError {
-    HostError(
+  package static func notInstalled(_ identifier: String) -> Failure {
+    Failure(
       .notInstalled, "no app \(VisibleText.quoted(identifier)) is installed", hint: "'peer app list' shows which are.",
-      name: Array(identifier.utf8))
+      name: Array(identifier.utf8), as: .usage)
   }
 }

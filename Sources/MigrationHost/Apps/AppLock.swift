@@ -1,4 +1,6 @@
+import MigrationArchive
 import MigrationSystem
+package import MigrationWire
 
 /// The right to use an app's data for a purpose, until the last process with the descriptor
 /// releases it.
@@ -35,8 +37,8 @@ package final class AppLock: Sendable {
   func duplicate() throws(SystemError) -> Descriptor { try file.descriptor.duplicate() }
 
   /// Lets the program that this process becomes keep the lock.
-  package func keepOnExec() throws(HostError) {
-    try HostError.wrapping(.storage, "the app's lock cannot be passed on", file.descriptor.keepOnExec())
+  package func keepOnExec() throws(Failure) {
+    try Failure.wrapping(.failed, "the app's lock cannot be passed on", file.descriptor.keepOnExec())
   }
 
   /// Lets other processes take the lock, although this object and its duplicates still exist.
@@ -44,7 +46,7 @@ package final class AppLock: Sendable {
 
   /// Removes the file of an app's lock, with the app. Needs the lock, which another
   /// process can take from then on.
-  static func remove(_ identifier: String, in files: HomeFiles) throws(HostError) {
+  static func remove(_ identifier: String, in files: HomeFiles) throws(Failure) {
     try files.remove(place(identifier))
   }
 
@@ -53,14 +55,14 @@ package final class AppLock: Sendable {
   /// - Parameter noun: the noun for the app in messages.
   static func take(
     _ use: Use, of identifier: String, in files: HomeFiles, called noun: String = "app"
-  ) throws(HostError) -> AppLock {
+  ) throws(Failure) -> AppLock {
     while true {
       try files.makeDirectory(AppHome.Folder.locks.rawValue)
       guard let locks = try files.open(AppHome.Folder.locks.rawValue) else {
-        throw HostError(.storage, "\"\(files.path("locks"))\" was removed meanwhile")
+        throw Failure(.failed, "\"\(files.path("locks"))\" was removed meanwhile")
       }
-      let locked = try HostError.wrapping(
-        .storage, "the app \(identifier) cannot be locked", lock(identifier, in: locks.directory, for: use))
+      let locked = try Failure.wrapping(
+        .failed, "the app \(identifier) cannot be locked", lock(identifier, in: locks.directory, for: use))
       // Otherwise the app was removed meanwhile, with the file.
       guard let (file, isTaken) = locked else { continue }
       guard isTaken else { throw .inUse("\(noun) \(identifier)", holder(file.descriptor), name: identifier) }
@@ -100,7 +102,7 @@ package final class AppLock: Sendable {
 
   /// The holder of an app's lock; nil if there is none. The query does not prevent other processes
   /// from taking it.
-  static func holder(of identifier: String, in files: HomeFiles) throws(HostError) -> Holder? {
+  static func holder(of identifier: String, in files: HomeFiles) throws(Failure) -> Holder? {
     guard let locks = try files.open(AppHome.Folder.locks.rawValue) else { return nil }
     func found() throws(SystemError) -> Holder? {
       do throws(SystemError) {
@@ -110,7 +112,7 @@ package final class AppLock: Sendable {
         return nil
       }
     }
-    return try HostError.wrapping(.storage, "cannot open \"\(files.path(place(identifier)))\"", found())
+    return try Failure.wrapping(.failed, "cannot open \"\(files.path(place(identifier)))\"", found())
   }
 
   private static func holder(_ file: borrowing Descriptor) -> Holder {
@@ -129,14 +131,14 @@ extension AppLock.Use {
   }
 }
 
-extension HostError {
+extension Failure {
   /// Another process uses an app's data.
-  static func inUse(_ identifier: String, by holder: AppLock.Holder) -> HostError {
+  static func inUse(_ identifier: String, by holder: AppLock.Holder) -> Failure {
     inUse("app \(identifier)", holder, name: identifier)
   }
 
   /// Another process holds the lock of an app.
-  fileprivate static func inUse(_ app: String, _ holder: AppLock.Holder, name: String) -> HostError {
+  fileprivate static func inUse(_ app: String, _ holder: AppLock.Holder, name: String) -> Failure {
     let process = holder.process > 0 ? " (process \(holder.process))" : ""
     let (clause, hint) =
       switch holder.use {
@@ -146,6 +148,6 @@ extension HostError {
       case .removing: ("the \(app) is being removed", "Wait until that is done.")
       case nil: ("the \(app) is in use", "Wait until that has ended.")
       }
-    return HostError(.inUse, clause + process, hint: hint, name: Array(name.utf8))
+    return Failure(.appInUse, clause + process, hint: hint, name: Array(name.utf8))
   }
 }

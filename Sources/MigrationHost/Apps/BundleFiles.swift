@@ -1,3 +1,4 @@
+import MigrationArchive
 import MigrationSystem
 import MigrationWire
 
@@ -6,28 +7,28 @@ struct BundleFiles {
   let path: [UInt8]
   private let directory: SharedDirectory
 
-  init(_ path: [UInt8]) throws(HostError) {
+  init(_ path: [UInt8]) throws(Failure) {
     self.path = path
     do {
       directory = SharedDirectory(try Directory.open(path))
     } catch {
-      throw HostError(
+      throw Failure(
         .source, "the bundle \(VisibleText.quoted(path)) cannot be opened",
         hint: "A bundle is a directory; check the path, and that you may read it.", name: path, cause: error)
     }
   }
 
   /// A required property list.
-  func properties(_ file: String) throws(HostError) -> BundleProperties {
+  func properties(_ file: String) throws(Failure) -> BundleProperties {
     guard let properties = try propertiesIfThere(file) else { throw .bundle(file, "it is missing") }
     return properties
   }
 
   /// A property list; nil if there is no such file.
-  func propertiesIfThere(_ file: String) throws(HostError) -> BundleProperties? {
+  func propertiesIfThere(_ file: String) throws(Failure) -> BundleProperties? {
     guard try kind(of: file) == .regular else { return nil }
     let bytes = try SystemError.mapped(directory.directory.openBeneath(file).readAll(limit: PropertyList.longestFile)) {
-      HostError.bundle(file, "it cannot be read: \($0.words)")
+      Failure.bundle(file, "it cannot be read: \($0.words)")
     }
     guard case .dictionary(let values) = PropertyList(bytes) else {
       throw .bundle(file, "it is not an XML or binary property list that contains a dictionary")
@@ -36,7 +37,7 @@ struct BundleFiles {
   }
 
   /// The path in the bundle of the program that a property list names.
-  func executable(_ info: BundleProperties, in folder: String) throws(HostError) -> [UInt8] {
+  func executable(_ info: BundleProperties, in folder: String) throws(Failure) -> [UInt8] {
     let key = "CFBundleExecutable"
     let name = try info.requiredText(key)
     guard !name.utf8.contains(UInt8(ascii: "/")), name != ".", name != "..", name.utf8.count <= Limits.component else {
@@ -54,7 +55,7 @@ struct BundleFiles {
   }
 
   /// The paths in the bundle of its extensions, sorted.
-  func extensionFolders() throws(HostError) -> [String] {
+  func extensionFolders() throws(Failure) -> [String] {
     let hint = Self.extensionHint
     switch try kind(of: "Extensions") {
     case nil: return []
@@ -63,7 +64,7 @@ struct BundleFiles {
     }
     let suffix = Array(".appex".utf8)
     let names = try SystemError.mapped(directory.directory.openDirectoryBeneath("Extensions").names()) {
-      HostError.bundle("Extensions", "it cannot be read: \($0.words)")
+      Failure.bundle("Extensions", "it cannot be read: \($0.words)")
     }
     var folders: [String] = []
     for name in names where name.count > suffix.count && name.suffix(suffix.count) == suffix[...] {
@@ -78,11 +79,11 @@ struct BundleFiles {
     return folders.sorted()
   }
 
-  private func kind(of file: String) throws(HostError) -> FileKind? { try status(of: file)?.kind }
+  private func kind(of file: String) throws(Failure) -> FileKind? { try status(of: file)?.kind }
 
   /// The entry at a path in the bundle; nil if there is none. A link on the way, or as the last
   /// component, is a fault.
-  private func status(of file: String) throws(HostError) -> FileStatus? {
+  private func status(of file: String) throws(Failure) -> FileStatus? {
     let parts = file.utf8.split(separator: UInt8(ascii: "/")).map { [UInt8]($0) }
     do throws(SystemError) {
       var parent = SharedDirectory(try directory.directory.duplicate())
@@ -117,30 +118,30 @@ extension BundleFiles {
   }
 
   /// Records all entries that cannot be part of a bundle.
-  func check(_ faults: BundleFaults) throws(HostError) {
-    _ = try faults.noting { () throws(HostError) in try Self.walk(directory, to: nil, path: [], faults) }
+  func check(_ faults: BundleFaults) throws(Failure) {
+    _ = try faults.noting { () throws(Failure) in try Self.walk(directory, to: nil, path: [], faults) }
   }
 
   /// Copies the bundle into an empty directory: modes become 0755 or 0644, links are kept, and times
   /// are new.
-  func copy(to copy: SharedDirectory) throws(HostError) {
+  func copy(to copy: SharedDirectory) throws(Failure) {
     try Self.walk(directory, to: copy, path: [], nil)
   }
 
   /// Without a list for faults, the first fault ends the walk.
   private static func walk(
     _ directory: SharedDirectory, to copy: SharedDirectory?, path: [[UInt8]], _ faults: BundleFaults?
-  ) throws(HostError) {
+  ) throws(Failure) {
     guard path.count <= deepest else { throw fault(path, "it is more than \(deepest) directories deep") }
     for name in try names(directory, path) {
-      let step = { () throws(HostError) in try take(name, of: directory, to: copy, path: path, faults) }
+      let step = { () throws(Failure) in try take(name, of: directory, to: copy, path: path, faults) }
       if let faults { _ = try faults.noting(step) } else { try step() }
     }
   }
 
   private static func take(
     _ name: [UInt8], of directory: SharedDirectory, to copy: SharedDirectory?, path: [[UInt8]], _ faults: BundleFaults?
-  ) throws(HostError) {
+  ) throws(Failure) {
     let place = path + [name]
     switch try item(name, in: directory, place) {
     case .directory:
@@ -148,7 +149,7 @@ extension BundleFiles {
         SharedDirectory(try directory.directory.openChildDirectory(name))
       }
       try walk(
-        child, to: try copy.map { copy throws(HostError) in try makeDirectory(name, in: copy) }, path: place, faults)
+        child, to: try copy.map { copy throws(Failure) in try makeDirectory(name, in: copy) }, path: place, faults)
     case .file:
       if let copy { try copyFile(name, from: directory, to: copy, place) }
     case .link(let target):
@@ -163,7 +164,7 @@ extension BundleFiles {
     }
   }
 
-  private static func names(_ directory: SharedDirectory, _ path: [[UInt8]]) throws(HostError) -> [[UInt8]] {
+  private static func names(_ directory: SharedDirectory, _ path: [[UInt8]]) throws(Failure) -> [[UInt8]] {
     try reading(path) { () throws(SystemError) in try directory.directory.names() }.sorted {
       $0.lexicographicallyPrecedes($1)
     }
@@ -171,7 +172,7 @@ extension BundleFiles {
 
   private static func item(
     _ name: [UInt8], in directory: SharedDirectory, _ place: [[UInt8]]
-  ) throws(HostError) -> Item {
+  ) throws(Failure) -> Item {
     let kind = try reading(place) { () throws(SystemError) in try directory.directory.status(name).kind }
     switch kind {
     case .directory: return .directory
@@ -203,7 +204,7 @@ extension BundleFiles {
     return true
   }
 
-  private static func makeDirectory(_ name: [UInt8], in copy: SharedDirectory) throws(HostError) -> SharedDirectory {
+  private static func makeDirectory(_ name: [UInt8], in copy: SharedDirectory) throws(Failure) -> SharedDirectory {
     try writing { () throws(SystemError) in
       try copy.directory.makeDirectory(name)
       let made = SharedDirectory(try copy.directory.openChildDirectory(name))
@@ -214,7 +215,7 @@ extension BundleFiles {
 
   private static func copyFile(
     _ name: [UInt8], from directory: SharedDirectory, to copy: SharedDirectory, _ place: [[UInt8]]
-  ) throws(HostError) {
+  ) throws(Failure) {
     let source = try reading(place) { () throws(SystemError) in
       SharedDescriptor(try directory.directory.openChild(name))
     }
@@ -239,15 +240,15 @@ extension BundleFiles {
 
   private static func reading<Result>(
     _ place: [[UInt8]], _ body: () throws(SystemError) -> Result
-  ) throws(HostError) -> Result {
+  ) throws(Failure) -> Result {
     try SystemError.mapped(body()) { fault(place, "it cannot be read: \($0.words)") }
   }
 
-  private static func writing<Result>(_ body: () throws(SystemError) -> Result) throws(HostError) -> Result {
-    try HostError.wrapping(.storage, "the bundle cannot be copied", body())
+  private static func writing<Result>(_ body: () throws(SystemError) -> Result) throws(Failure) -> Result {
+    try Failure.wrapping(.failed, "the bundle cannot be copied", body())
   }
 
-  private static func fault(_ place: [[UInt8]], _ reason: String, hint: String? = nil) -> HostError {
+  private static func fault(_ place: [[UInt8]], _ reason: String, hint: String? = nil) -> Failure {
     .bundle(place.isEmpty ? Array(".".utf8) : Array(place.joined(separator: [UInt8(ascii: "/")])), reason, hint: hint)
   }
 }

@@ -7,7 +7,7 @@ struct BundleProperties {
   let values: [String: PropertyList]
 
   /// An optional text.
-  func text(_ key: String) throws(HostError) -> String? {
+  func text(_ key: String) throws(Failure) -> String? {
     switch values[key] {
     case nil: return nil
     case .text(let text):
@@ -20,13 +20,13 @@ struct BundleProperties {
   }
 
   /// A required text that is not empty.
-  func requiredText(_ key: String) throws(HostError) -> String {
+  func requiredText(_ key: String) throws(Failure) -> String {
     guard let text = try text(key) else { throw fault(key, "it is missing") }
     guard !text.isEmpty else { throw fault(key, "it is empty") }
     return text
   }
 
-  func identifier(_ key: String) throws(HostError) -> String {
+  func identifier(_ key: String) throws(Failure) -> String {
     let text = try requiredText(key)
     guard AppName.isWellFormed(text) else {
       throw fault(key, "\(VisibleText.quoted(text)) is not an identifier", hint: "An identifier is \(AppName.rule).")
@@ -35,7 +35,7 @@ struct BundleProperties {
   }
 
   /// The groups in a list of entitlements, sorted; none if it has no such key.
-  func groups(_ faults: BundleFaults) throws(HostError) -> [String] {
+  func groups(_ faults: BundleFaults) throws(Failure) -> [String] {
     let key = ExtensionPoint.groupsEntitlement
     guard let value = values[key] else { return [] }
     guard case .array(let entries) = value else {
@@ -61,7 +61,7 @@ struct BundleProperties {
   }
 
   /// Fails unless the extension may use the app's container, and no other.
-  func checkAccess(to app: String) throws(HostError) {
+  func checkAccess(to app: String) throws(Failure) {
     let key = ExtensionPoint.containerEntitlement
     let hint = "Its value must be an array of exactly the app's identifier, '\(app)'."
     guard let value = values[key] else { throw fault(key, "it is missing", hint: hint) }
@@ -79,7 +79,7 @@ struct BundleProperties {
   }
 
   /// Fails unless the extension is a migration extension.
-  func checkExtensionPoint() throws(HostError) {
+  func checkExtensionPoint() throws(Failure) {
     let key = "EXAppExtensionAttributes"
     let inner = "\(key).EXExtensionPointIdentifier"
     let hint = "A migration extension has the value '\(ExtensionPoint.identifier)' there."
@@ -94,7 +94,7 @@ struct BundleProperties {
   }
 
   /// The editions whose data the app accepts as its own; none if there is no such key.
-  func aliases(_ faults: BundleFaults) throws(HostError) -> [AppBundle.Alias] {
+  func aliases(_ faults: BundleFaults) throws(Failure) -> [AppBundle.Alias] {
     let key = "PeerAliases"
     guard let value = values[key] else { return [] }
     guard case .array(let entries) = value else {
@@ -110,11 +110,11 @@ struct BundleProperties {
       }
       // Identifiers of other platforms have other forms.
       let properties = BundleProperties(file: file, values: values.prefixed(place))
-      let store = try faults.noting { () throws(HostError) in try properties.text("\(place).StoreIdentifier") ?? "" }
-      let identifier = try faults.noting { () throws(HostError) in
+      let store = try faults.noting { () throws(Failure) in try properties.text("\(place).StoreIdentifier") ?? "" }
+      let identifier = try faults.noting { () throws(Failure) in
         try properties.requiredText("\(place).BundleIdentifier")
       }
-      let platform = try faults.noting { () throws(HostError) in try properties.requiredText("\(place).Platform") }
+      let platform = try faults.noting { () throws(Failure) in try properties.requiredText("\(place).Platform") }
       guard let store, let identifier, let platform else { continue }
       aliases.append(AppBundle.Alias(store: store, bundleIdentifier: identifier, platform: platform))
     }
@@ -122,7 +122,7 @@ struct BundleProperties {
   }
 
   /// A fault of a key.
-  func fault(_ key: String, _ reason: String, hint: String? = nil) -> HostError {
+  func fault(_ key: String, _ reason: String, hint: String? = nil) -> Failure {
     .bundle(file, key: key, reason, hint: hint)
   }
 }
@@ -140,7 +140,7 @@ extension BundleFiles {
 
   /// The paths of the extensions in the bundle: of at most one for migration, and of the others,
   /// sorted, which an edition of the app for another system needs.
-  func extensions() throws(HostError) -> (migration: String?, others: [String]) {
+  func extensions() throws(Failure) -> (migration: String?, others: [String]) {
     let folders = try extensionFolders()
     var others: [String] = []
     // An extension without an extension point is for migration; its faults are reported when it is
@@ -170,28 +170,16 @@ extension BundleFiles {
   }
 }
 
-/// One fault of a bundle.
-package struct BundleFault: Equatable, Sendable {
-  /// The path in the bundle of the faulty file.
-  package let file: [UInt8]
-  /// The faulty key of a property list.
-  package let key: String?
-  /// A lower-case clause that can follow the file, or the key, and a colon.
-  package let reason: String
-  /// A sentence that says what to do.
-  package let hint: String
-}
-
 /// All faults of a bundle, in the order in which they were found. The rest of the bundle is read
 /// despite a fault.
 final class BundleFaults {
-  private(set) var all: [HostError] = []
+  private(set) var all: [Failure] = []
 
   /// Records a fault.
-  func note(_ fault: HostError) { all.append(fault) }
+  func note(_ fault: Failure) { all.append(fault) }
 
   /// Performs a part of the reading; nil if it finds a fault, which is recorded.
-  func noting<Value>(_ body: () throws(HostError) -> Value) throws(HostError) -> Value? {
+  func noting<Value>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value? {
     do {
       return try body()
     } catch {
@@ -205,19 +193,19 @@ final class BundleFaults {
   }
 }
 
-extension HostError {
+extension Failure {
   /// A bundle is unusable because of a file in it, or because of a key in that file.
   static func bundle(
     _ file: some Sequence<UInt8>, key: String? = nil, _ reason: String, hint: String? = nil
-  ) -> HostError {
+  ) -> Failure {
     let hint = hint ?? "'peer help app install' says how a bundle is made."
     let words = key.map { "\($0): \(reason)" } ?? reason
-    return HostError(
-      .bundle, "the bundle is invalid: \(VisibleText.quoted(file)): \(words)", hint: hint, name: Array(file),
+    return Failure(
+      .unfitApp, "the bundle is invalid: \(VisibleText.quoted(file)): \(words)", hint: hint, name: Array(file),
       fault: BundleFault(file: Array(file), key: key, reason: reason, hint: hint))
   }
 
-  static func bundle(_ file: String, key: String? = nil, _ reason: String, hint: String? = nil) -> HostError {
+  static func bundle(_ file: String, key: String? = nil, _ reason: String, hint: String? = nil) -> Failure {
     .bundle(file.utf8, key: key, reason, hint: hint)
   }
 }

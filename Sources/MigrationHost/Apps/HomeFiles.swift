@@ -1,3 +1,4 @@
+import MigrationArchive
 import MigrationSystem
 import MigrationWire
 
@@ -10,7 +11,7 @@ import MigrationWire
 struct HomeFiles: Sendable {
   /// Called before each change with its description; if it throws, the error is passed on and the
   /// change is not made.
-  typealias Observer = @Sendable (_ change: String) throws(HostError) -> Void
+  typealias Observer = @Sendable (_ change: String) throws(Failure) -> Void
 
   /// The absolute path; it needs no encoding in a URL.
   let path: String
@@ -22,27 +23,27 @@ struct HomeFiles: Sendable {
   func path(_ place: String) -> String { "\(path)/\(place)" }
 
   /// The type of the entry at a place; nil if there is none.
-  func kind(of place: String) throws(HostError) -> FileKind? { try status(of: place)?.kind }
+  func kind(of place: String) throws(Failure) -> FileKind? { try status(of: place)?.kind }
 
   /// The kernel's status of a place; nil if there is no entry.
-  func status(of place: String) throws(HostError) -> FileStatus? {
+  func status(of place: String) throws(Failure) -> FileStatus? {
     try looking("examine", place) { (parent, name) throws(SystemError) in try parent.status(name) }
   }
 
   /// The content of a file; nil if there is none.
-  func read(_ place: String, limit: Int) throws(HostError) -> [UInt8]? {
+  func read(_ place: String, limit: Int) throws(Failure) -> [UInt8]? {
     try looking("read", place) { (parent, name) throws(SystemError) in
       try parent.openChild(name).readAll(limit: limit)
     }
   }
 
   /// The target of a symbolic link; nil if there is no entry.
-  func readLink(_ place: String) throws(HostError) -> [UInt8]? {
+  func readLink(_ place: String) throws(Failure) -> [UInt8]? {
     try looking("read", place) { (parent, name) throws(SystemError) in try parent.readLink(name) }
   }
 
   /// A directory; nil if there is none.
-  func open(_ place: String) throws(HostError) -> SharedDirectory? {
+  func open(_ place: String) throws(Failure) -> SharedDirectory? {
     try looking("open", place) { (parent, name) throws(SystemError) in
       SharedDirectory(try parent.openChildDirectory(name))
     }
@@ -50,15 +51,15 @@ struct HomeFiles: Sendable {
 
   /// The names in a directory, in order; none if there is no directory. Names that are not UTF-8
   /// are not ours and are left out.
-  func names(in place: String) throws(HostError) -> [String] {
+  func names(in place: String) throws(Failure) -> [String] {
     guard let directory = try open(place) else { return [] }
-    return try HostError.wrapping(
-      .storage, "\(VisibleText.quoted(path(place))) cannot be read",
+    return try Failure.wrapping(
+      .failed, "\(VisibleText.quoted(path(place))) cannot be read",
       directory.directory.names().compactMap { String(validating: $0, as: UTF8.self) }.sorted())
   }
 
   /// Creates a directory and its missing parents, private to this user.
-  func makeDirectory(_ place: String) throws(HostError) {
+  func makeDirectory(_ place: String) throws(Failure) {
     if try kind(of: place) == .directory { return }
     try change("make", place) { () throws(SystemError) in
       _ = try root.directory.makeDirectories(place, mode: 0o700)
@@ -68,7 +69,7 @@ struct HomeFiles: Sendable {
   }
 
   /// Restores all permissions of a directory's owner.
-  func unlock(_ place: String) throws(HostError) {
+  func unlock(_ place: String) throws(Failure) {
     guard let status = try status(of: place), status.kind == .directory, status.mode & 0o700 != 0o700 else { return }
     try change("open", place) { () throws(SystemError) in
       try parent(of: place).directory.setMode(Self.split(place).name, status.mode | 0o700)
@@ -76,7 +77,7 @@ struct HomeFiles: Sendable {
   }
 
   /// Moves an entry to another place, which is free; durable when it returns.
-  func move(_ place: String, to target: String) throws(HostError) {
+  func move(_ place: String, to target: String) throws(Failure) {
     try makeDirectory(Self.split(target).parent)
     // A directory without write permission cannot be moved to another parent.
     try unlock(place)
@@ -91,7 +92,7 @@ struct HomeFiles: Sendable {
 
   /// Exchanges the entries at two places, in one step; durable when it returns. False if the file
   /// system has no such step: then nothing has changed.
-  func exchange(_ place: String, with other: String) throws(HostError) -> Bool {
+  func exchange(_ place: String, with other: String) throws(Failure) -> Bool {
     guard renaming == .preferred else { return false }
     return try change("exchange", place) { () throws(SystemError) in
       let (one, two) = (try parent(of: place), try parent(of: other))
@@ -108,7 +109,7 @@ struct HomeFiles: Sendable {
   }
 
   /// Creates or replaces a file; durable when it returns.
-  func write(_ place: String, _ bytes: [UInt8]) throws(HostError) {
+  func write(_ place: String, _ bytes: [UInt8]) throws(Failure) {
     try makeDirectory(Self.split(place).parent)
     try change("write", place) { () throws(SystemError) in
       try parent(of: place).directory.replaceFile(Array(Self.split(place).name.utf8), with: bytes)
@@ -116,7 +117,7 @@ struct HomeFiles: Sendable {
   }
 
   /// Creates a symbolic link; an existing one is kept.
-  func makeLink(_ place: String, target: String) throws(HostError) {
+  func makeLink(_ place: String, target: String) throws(Failure) {
     try change("create the link", place) { () throws(SystemError) in
       do throws(SystemError) {
         try parent(of: place).directory.makeSymbolicLink(Self.split(place).name, target: target)
@@ -127,7 +128,7 @@ struct HomeFiles: Sendable {
   }
 
   /// Removes an entry other than a directory, if there is one; durable when it returns.
-  func remove(_ place: String) throws(HostError) {
+  func remove(_ place: String) throws(Failure) {
     if try kind(of: place) == nil { return }
     try change("remove", place) { () throws(SystemError) in
       let parent = try parent(of: place)
@@ -141,7 +142,7 @@ struct HomeFiles: Sendable {
   }
 
   /// Removes the entry at a place with its contents, if there is one.
-  func removeTree(_ place: String) throws(HostError) {
+  func removeTree(_ place: String) throws(Failure) {
     if try kind(of: place) == nil { return }
     try change("remove", place) { () throws(SystemError) in
       let parent = try parent(of: place)
@@ -153,9 +154,9 @@ struct HomeFiles: Sendable {
   /// Makes a change of another kind.
   func change<Result>(
     _ action: String, _ place: String, _ body: () throws(SystemError) -> Result
-  ) throws(HostError) -> Result {
+  ) throws(Failure) -> Result {
     try observer?("\(action) \(place)")
-    return try HostError.wrapping(.storage, "cannot \(action) \(VisibleText.quoted(path(place)))", body())
+    return try Failure.wrapping(.failed, "cannot \(action) \(VisibleText.quoted(path(place)))", body())
   }
 
   static func split(_ place: String) -> (parent: String, name: String) {
@@ -169,14 +170,14 @@ struct HomeFiles: Sendable {
 
   private func looking<Result>(
     _ action: String, _ place: String, _ body: (borrowing Directory, String) throws(SystemError) -> Result
-  ) throws(HostError) -> Result? {
+  ) throws(Failure) -> Result? {
     do {
       guard place.utf8.contains(UInt8(ascii: "/")) else { return try body(root.directory, place) }
       return try body(try parent(of: place).directory, Self.split(place).name)
     } catch  where error.isNotFound {
       return nil
     } catch {
-      throw HostError(.storage, "cannot \(action) \(VisibleText.quoted(path(place)))", cause: error)
+      throw Failure(.failed, "cannot \(action) \(VisibleText.quoted(path(place)))", cause: error)
     }
   }
 }

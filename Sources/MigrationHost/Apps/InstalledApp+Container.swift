@@ -1,10 +1,11 @@
+import MigrationArchive
 import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
 /// The app's data container: HOME of the app and of its extension.
 extension InstalledApp {
   /// Creates the missing parts of the container and of the groups' directories.
-  package func prepareContainer() throws(HostError) {
+  package func prepareContainer() throws(Failure) {
     try files.makeDirectory(container)
     try files.unlock(container)
     for directory in ContainerContents.skeleton {
@@ -20,19 +21,19 @@ extension InstalledApp {
   /// Whether there is any data: an item other than a directory, outside tmp, and not created by
   /// this program.
   package var holdsData: Bool {
-    get throws(HostError) {
+    get throws(Failure) {
       guard let status = try files.status(of: container) else { return false }
       // A container that its owner has closed is not read, even by root.
       guard ContainerContents.isOpen(status), let root = try files.open(container) else { return true }
       let links = Set(try preferenceLinks().map(\.file))
-      return try HostError.wrapping(
-        .container, "the container of \(identifier) cannot be examined",
+      return try Failure.wrapping(
+        .failed, "the container of \(identifier) cannot be examined",
         ContainerContents(ignoring: links).holdsData(root))
     }
   }
 
   /// Empties the container; durable when it returns. The groups keep their data.
-  package func clearContainer() throws(HostError) {
+  package func clearContainer() throws(Failure) {
     try empty()
     try sweepTrash()
   }
@@ -40,27 +41,27 @@ extension InstalledApp {
   /// Moves the container aside, and creates an empty one; durable when it returns.
   ///
   /// `settle` moves it back, unless an import has succeeded meanwhile.
-  package func setContainerAside() throws(HostError) {
+  package func setContainerAside() throws(Failure) {
     if try files.kind(of: container) != nil { try files.move(container, to: replaced) }
     try prepareContainer()
   }
 
   /// Moves the old container back to its place, and removes the current one; durable when it
   /// returns.
-  package func putContainerBack() throws(HostError) {
+  package func putContainerBack() throws(Failure) {
     try restore()
     try sweepTrash()
   }
 
   /// Empties the container; its contents are moved to the trash, and not removed yet.
-  func empty() throws(HostError) {
+  func empty() throws(Failure) {
     try discard(container)
     try prepareContainer()
   }
 
   /// Moves the old container back to its place; the current one is moved to the trash, and not
   /// removed yet.
-  func restore() throws(HostError) {
+  func restore() throws(Failure) {
     guard try files.kind(of: replaced) != nil else { return }
     try discard(container)
     // From now on the container at this place is the old one.
@@ -73,18 +74,18 @@ extension InstalledApp {
   }
 
   /// Moves an entry to the trash in one step. The next sweep removes it.
-  func discard(_ place: String) throws(HostError) {
+  func discard(_ place: String) throws(Failure) {
     guard try files.kind(of: place) != nil else { return }
     try files.move(place, to: "\(trash)/\(try Self.randomName())")
   }
 
   /// Empties the trash.
-  func sweepTrash() throws(HostError) {
+  func sweepTrash() throws(Failure) {
     try files.removeTree(trash)
   }
 
-  static func randomName() throws(HostError) -> String {
-    try HostError.wrapping(.storage, "no name can be generated", SystemRandom.bytes(8).hexadecimal)
+  static func randomName() throws(Failure) -> String {
+    try Failure.wrapping(.failed, "no name can be generated", SystemRandom.bytes(8).hexadecimal)
   }
 }
 

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import MigrationArchive
 package import MigrationSystem
+package import MigrationWire
 
 /// An import into the app's container. At any time the container has all of the old data or all of
 /// the new:
@@ -14,12 +15,12 @@ package import MigrationSystem
 extension InstalledApp {
   /// The transfer of an unfinished import; nil if there is none.
   package var unfinishedImport: String? {
-    get throws(HostError) { try importMark?.transfer }
+    get throws(Failure) { try importMark?.transfer }
   }
 
   /// Whether `settle` has something to do.
   package var isUnsettled: Bool {
-    get throws(HostError) {
+    get throws(Failure) {
       if try files.kind(of: mark) != nil { return true }
       return try files.kind(of: replaced) != nil
     }
@@ -27,7 +28,7 @@ extension InstalledApp {
 
   /// Records that an import of a transfer (32 hexadecimal digits) is in progress; durable when it
   /// returns.
-  package func beginImport(transfer: String) throws(HostError) {
+  package func beginImport(transfer: String) throws(Failure) {
     let former = try importMark
     precondition(former == nil, "an interrupted import is settled first")
     // The result of an earlier attempt at the same transfer must not be taken for the result of
@@ -37,7 +38,7 @@ extension InstalledApp {
   }
 
   /// Ends the import, and keeps the result for the app. The transfer in the record is ignored.
-  package func endImport(_ record: ImportRecord) throws(HostError) {
+  package func endImport(_ record: ImportRecord) throws(Failure) {
     guard let mark = try importMark else { preconditionFailure("an import has begun") }
     try write(record, mark)
     try finish(mark, record)
@@ -45,7 +46,7 @@ extension InstalledApp {
 
   /// Ends an import whose importer never began: no result is recorded, and the container has its
   /// previous data.
-  package func abandonImport() throws(HostError) {
+  package func abandonImport() throws(Failure) {
     if try files.kind(of: replaced) != nil {
       try putContainerBack()
     } else {
@@ -56,11 +57,11 @@ extension InstalledApp {
   }
 
   /// Returns when the app's data, and that of its groups, is on the disk.
-  package func synchronizeData() throws(HostError) {
+  package func synchronizeData() throws(Failure) {
     for place in [container] + bundle.allGroups.map({ "groups/\($0)" }) {
       guard let directory = try files.open(place) else { continue }
-      try HostError.wrapping(
-        .storage, "the data of \(identifier) cannot be made durable",
+      try Failure.wrapping(
+        .failed, "the data of \(identifier) cannot be made durable",
         directory.directory.descriptor.synchronizeFileSystem())
     }
   }
@@ -70,7 +71,7 @@ extension InstalledApp {
   ///
   /// - Returns: whether an import was undone.
   @discardableResult
-  package func settle() throws(HostError) -> Bool {
+  package func settle() throws(Failure) -> Bool {
     guard let mark = try importMark else {
       // No import had begun.
       try putContainerBack()
@@ -89,15 +90,15 @@ extension InstalledApp {
   }
 
   var importMark: ImportMark? {
-    get throws(HostError) { try files.read(mark, limit: 1 << 10).map { ImportMark($0) } }
+    get throws(Failure) { try files.read(mark, limit: 1 << 10).map { ImportMark($0) } }
   }
 
-  func write(_ mark: ImportMark) throws(HostError) {
+  func write(_ mark: ImportMark) throws(Failure) {
     try files.write(self.mark, mark.encoded)
   }
 
   /// Decides the result of the import. Later processes read it here.
-  private func write(_ record: ImportRecord, _ mark: ImportMark) throws(HostError) {
+  private func write(_ record: ImportRecord, _ mark: ImportMark) throws(Failure) {
     var record = record
     record.transfer = mark.transfer
     try files.makeDirectory("statuses")
@@ -105,7 +106,7 @@ extension InstalledApp {
   }
 
   /// Gives the data that an import has replaced a name that says when: its user may still need it.
-  private func keepReplaced(on date: Int64) throws(HostError) {
+  private func keepReplaced(on date: Int64) throws(Failure) {
     guard try files.kind(of: replaced) != nil else { return }
     let day = CivilDate.text(Timestamp(seconds: date))
     var (name, number) = ("\(identifier)\(Self.before)\(day)", 1)
@@ -129,7 +130,7 @@ extension InstalledApp {
   }
 
   /// Performs the steps that follow from the decision.
-  private func finish(_ mark: ImportMark, _ record: ImportRecord) throws(HostError) {
+  private func finish(_ mark: ImportMark, _ record: ImportRecord) throws(Failure) {
     if record.failure == nil {
       try keepReplaced(on: record.date)
     } else if try files.kind(of: replaced) != nil {

@@ -1,5 +1,5 @@
 import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
 /// An installed app, and its data.
 ///
@@ -9,7 +9,7 @@ package final class InstalledApp: Sendable {
   package let bundle: AppBundle
   let files: HomeFiles
 
-  init(_ identifier: String, _ files: HomeFiles) throws(HostError) {
+  init(_ identifier: String, _ files: HomeFiles) throws(Failure) {
     self.bundle = try Self.bundle(of: identifier, files)
     self.files = files
   }
@@ -21,11 +21,11 @@ package final class InstalledApp: Sendable {
     self.files = files
   }
 
-  private static func bundle(of identifier: String, _ files: HomeFiles) throws(HostError) -> AppBundle {
-    do throws(HostError) {
+  private static func bundle(of identifier: String, _ files: HomeFiles) throws(Failure) -> AppBundle {
+    do throws(Failure) {
       let bundle = try AppBundle(installedAt: Array(files.path("apps/\(identifier)/bundle").utf8))
       guard bundle.identifier == identifier else {
-        throw HostError.bundle("Info.plist", key: "CFBundleIdentifier", "it is not '\(identifier)'")
+        throw Failure.bundle("Info.plist", key: "CFBundleIdentifier", "it is not '\(identifier)'")
       }
       return bundle
     } catch {
@@ -34,8 +34,8 @@ package final class InstalledApp: Sendable {
       let words = error.fault.map { fault in
         "\(VisibleText.quoted(fault.file)): \(fault.key.map { "\($0): " } ?? "")\(fault.reason)"
       }
-      throw HostError(
-        error.fault == nil && error.code != .source ? error.code : .bundle,
+      throw Failure(
+        error.fault == nil && error.code != .source ? error.code : .unfitApp,
         "\(name) is damaged: \(words ?? error.description)",
         hint: "'peer app install' replaces it with an intact one; its data is kept.", name: error.name)
     }
@@ -65,12 +65,12 @@ package final class InstalledApp: Sendable {
   }
 
   /// Takes the app's lock; a failure names its holder.
-  package func lock(_ use: AppLock.Use) throws(HostError) -> AppLock {
+  package func lock(_ use: AppLock.Use) throws(Failure) -> AppLock {
     try AppLock.take(use, of: identifier, in: files)
   }
 
   /// The current holder of the app's lock; nil if there is none.
-  package func holder() throws(HostError) -> AppLock.Holder? {
+  package func holder() throws(Failure) -> AppLock.Holder? {
     try AppLock.holder(of: identifier, in: files)
   }
 
@@ -79,18 +79,18 @@ package final class InstalledApp: Sendable {
 
   /// The same, where data depends on it: fails if there is a record that cannot be read.
   var decidedImport: ImportRecord? {
-    get throws(HostError) {
+    get throws(Failure) {
       guard try files.kind(of: status) != nil else { return nil }
       if let record = importRecord { return record }
-      throw HostError(
-        .storage, "the result of the last import of \(identifier) cannot be read",
+      throw Failure(
+        .failed, "the result of the last import of \(identifier) cannot be read",
         hint: "If the app has its new data, remove the file; an interrupted import is then undone: "
           + VisibleText.listed(Array(statusPath.utf8)))
     }
   }
 
   /// Removes the result of the last import, as the app itself can do.
-  package func clearImportRecord() throws(HostError) {
+  package func clearImportRecord() throws(Failure) {
     try files.remove(status)
   }
 

@@ -1,4 +1,5 @@
 import MigrationSystem
+import MigrationWire
 
 /// The link through which all processes that list a group share its preferences.
 ///
@@ -28,7 +29,7 @@ struct PreferenceLink: Equatable {
 
 extension InstalledApp {
   /// The container's links that this program created.
-  func preferenceLinks() throws(HostError) -> [PreferenceLink] {
+  func preferenceLinks() throws(Failure) -> [PreferenceLink] {
     var links: [PreferenceLink] = []
     guard let status = try files.status(of: "\(container)/.config"), ContainerContents.isOpen(status) else { return [] }
     for name in try files.names(in: "\(container)/.config") {
@@ -39,7 +40,7 @@ extension InstalledApp {
   }
 
   /// Creates a link for each group, and removes the links of groups that the app no longer has.
-  func linkPreferences() throws(HostError) {
+  func linkPreferences() throws(Failure) {
     guard try files.kind(of: "\(container)/.config") == .directory else { return }
     let wanted = bundle.allGroups.map { PreferenceLink($0) }
     for link in try preferenceLinks() where !wanted.contains(link) { try files.remove("\(container)/\(link.file)") }
@@ -52,7 +53,7 @@ extension InstalledApp {
   }
 
   /// Whether the link exists, and points to the right target.
-  private func isOurs(_ link: PreferenceLink) throws(HostError) -> Bool {
+  private func isOurs(_ link: PreferenceLink) throws(Failure) -> Bool {
     let place = "\(container)/\(link.file)"
     guard try files.kind(of: place) == .symbolicLink else { return false }
     return try files.readLink(place) == Array(files.path(link.target).utf8)
@@ -60,7 +61,7 @@ extension InstalledApp {
 
   /// Preferences that were not shared until now become the group's, if it has none yet; otherwise
   /// they are kept next to the link.
-  private func makeRoom(for link: PreferenceLink, at place: String) throws(HostError) {
+  private func makeRoom(for link: PreferenceLink, at place: String) throws(Failure) {
     switch try files.kind(of: place) {
     case nil: return
     case .regular:
@@ -68,8 +69,8 @@ extension InstalledApp {
       try files.move(place, to: isFirst ? link.target : "\(place).\(try Self.randomName())")
     case .symbolicLink: try files.remove(place)
     default:
-      throw HostError(
-        .container, "the container of \(identifier) has an entry at \"\(link.file)\" that is neither a file nor a link",
+      throw Failure(
+        .failed, "the container of \(identifier) has an entry at \"\(link.file)\" that is neither a file nor a link",
         hint: "Move it away: the preferences of the group belong there.")
     }
   }

@@ -1,6 +1,6 @@
-package import MigrationArchive
+import MigrationArchive
 import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
 /// An error as it is passed from one process to another, and kept for an app's first launch: the
 /// parts of an NSError that text can represent.
@@ -110,7 +110,7 @@ extension ReportedError {
   }
 
   /// The exporter's error for a failed append, as one of Foundation's file errors.
-  package init(appending error: ArchiveError) {
+  package init(appending error: Failure) {
     let code: Cocoa =
       switch error.code {
       case .path: .fileWriteInvalidFileName

@@ -1,3 +1,4 @@
+import MigrationArchive
 import MigrationSystem
 import MigrationWire
 
@@ -20,8 +21,8 @@ final class CheckedPlace: Sendable {
   /// Uses a given container, or the data of the app if it is installed in `home`, under its lock.
   convenience init(
     _ bundle: AppBundle, home: [UInt8], container: [UInt8]?, observer: @Sendable (HostNews) -> Void
-  ) throws(HostError) {
-    try self.init(bundle) { (site) throws(HostError) in
+  ) throws(Failure) {
+    try self.init(bundle) { (site) throws(Failure) in
       if let container {
         site.container = try Self.path(of: container)
         return .directory(container)
@@ -36,9 +37,9 @@ final class CheckedPlace: Sendable {
   /// there.
   convenience init(
     _ bundle: AppBundle, installedIn home: AppHome, observer: @Sendable (HostNews) -> Void
-  ) throws(HostError) {
+  ) throws(Failure) {
     let installed = try home.site(of: bundle.identifier, observer: observer)
-    try self.init(bundle) { (site) throws(HostError) in
+    try self.init(bundle) { (site) throws(Failure) in
       site = try installed.of(bundle, missing: site.groups)
       return .installed
     }
@@ -46,8 +47,8 @@ final class CheckedPlace: Sendable {
 
   /// `choose` puts the data into an empty site.
   private init(
-    _ bundle: AppBundle, choosing choose: (inout ExtensionSite) throws(HostError) -> CheckedData
-  ) throws(HostError) {
+    _ bundle: AppBundle, choosing choose: (inout ExtensionSite) throws(Failure) -> CheckedData
+  ) throws(Failure) {
     var site: ExtensionSite
     (home, site) = try Self.empty(bundle)
     do {
@@ -69,7 +70,7 @@ final class CheckedPlace: Sendable {
   }
 
   /// An empty container and groups, as a new app finds them.
-  private static func empty(_ bundle: AppBundle) throws(HostError) -> (TemporaryHome, ExtensionSite) {
+  private static func empty(_ bundle: AppBundle) throws(Failure) -> (TemporaryHome, ExtensionSite) {
     let home = try TemporaryHome(prefix: "peer-check-", hint: "Set TMPDIR to a directory elsewhere.")
     do {
       let new = InstalledApp(bundle, in: try AppHome(home: home.path).files)
@@ -85,7 +86,7 @@ final class CheckedPlace: Sendable {
   /// created.
   private static func installed(
     _ bundle: AppBundle, _ home: [UInt8], _ observer: @Sendable (HostNews) -> Void
-  ) throws(HostError) -> ExtensionSite? {
+  ) throws(Failure) -> ExtensionSite? {
     guard let apps = try AppHome.ifThere(home) else { return nil }
     do {
       return try apps.site(of: bundle.identifier, observer: observer)
@@ -95,16 +96,14 @@ final class CheckedPlace: Sendable {
     }
   }
 
-  private static func path(of container: [UInt8]) throws(HostError) -> String {
+  private static func path(of container: [UInt8]) throws(Failure) -> String {
     let name = VisibleText.quoted(container)
-    let path = try SystemError.mapped(Directory.open(container).canonicalPath()) {
-      HostError(
-        .source, "the container \(name) cannot be opened", hint: "Name a directory that you may read.",
-        name: container, cause: $0)
-    }
+    let path = try Failure.wrapping(
+      .source, "the container \(name) cannot be opened", hint: "Name a directory that you may read.", name: container,
+      Directory.open(container).canonicalPath())
     guard let stray = AppHome.firstStray(in: path) else { return String(decoding: path, as: UTF8.self) }
-    throw HostError(
-      .location, "\(name) cannot be a container, because URLs must encode \(VisibleText.quoted([stray]))",
+    throw Failure(
+      .unfitApp, "\(name) cannot be a container, because URLs must encode \(VisibleText.quoted([stray]))",
       hint: "Copy it to a path that has only letters, digits and any of !$&'()*+,-./:;=@_~ in it.", name: container)
   }
 }

@@ -1,4 +1,4 @@
-package import MigrationArchive
+import MigrationArchive
 package import MigrationSystem
 package import MigrationWire
 
@@ -16,7 +16,7 @@ package final class ExtensionCheck: Sendable {
   package init(
     _ bundle: AppBundle, home: [UInt8], container: [UInt8]?, isConfined: Bool = true,
     observer: @escaping @Sendable (HostNews) -> Void
-  ) throws(HostError) {
+  ) throws(Failure) {
     place = try CheckedPlace(bundle, home: home, container: container, observer: observer)
     var site = place.site
     site.isConfined = isConfined
@@ -28,15 +28,15 @@ package final class ExtensionCheck: Sendable {
   package var data: CheckedData { place.data }
 
   /// The hint for an extension that cannot be started.
-  package static func hint(for error: ArchiveError) -> String {
+  package static func hint(for error: Failure) -> String {
     error.cause?.isPermissionDenied == true
-      ? HostError.forbidden : error.hint ?? "Repair the bundle, and check it again."
+      ? Failure.forbidden : error.hint ?? "Repair the bundle, and check it again."
   }
 
   /// Starts the extension and asks for its abilities.
   package func abilities(
     idleLimit: IdleLimit = .standard, until stop: StopSignal
-  ) throws(ArchiveError) -> ExtensionAbilities {
+  ) throws(Failure) -> ExtensionAbilities {
     var launch = launch
     launch.idleLimit = idleLimit
     return try launch.probe(.probing, until: stop)
@@ -50,7 +50,7 @@ package final class ExtensionCheck: Sendable {
   package func export(
     platform: String = AppSource.platform, options: [AppRequest.Option] = [], idleLimit: IdleLimit = .standard,
     until stop: StopSignal
-  ) throws(ArchiveError) -> DryExport {
+  ) throws(Failure) -> DryExport {
     let refused = Mutex(DryExport.Some<ReportedError>())
     let source: AppSource
     do {
@@ -58,11 +58,7 @@ package final class ExtensionCheck: Sendable {
         if case .refused(let error) = news { refused.withLock { $0.note(error) } } else { observe(news) }
       }
     } catch {
-      switch error.code {
-      case .stopped: throw ArchiveError(.stopped, error.description)
-      case .unfit: throw ArchiveError(.exportFailed, error.description)
-      default: throw ArchiveError(ofDevice: error)
-      }
+      throw error.code == .unfitApp ? Failure(.exportFailed, error.message) : error
     }
     let summary = try source.prepare(until: stop)
     guard case .app(let identity) = summary.contents else { preconditionFailure("an app's source offers an app") }
@@ -81,7 +77,7 @@ package final class ExtensionCheck: Sendable {
 
   private func read(
     _ source: AppSource, for request: AppRequest, by reader: DryReader
-  ) throws(ArchiveError) -> Tally {
+  ) throws(Failure) -> Tally {
     let thread = Mutex<OwnerThread?>(nil)
     let failure = Mutex<SystemError?>(nil)
     defer {
@@ -101,7 +97,7 @@ package final class ExtensionCheck: Sendable {
       return result.finish.total
     } catch {
       guard let cause = failure.withLock({ $0 }) else { throw error }
-      throw ArchiveError(.source, "the archive cannot be read", cause: cause)
+      throw Failure(.source, "the archive cannot be read", cause: cause)
     }
   }
 }
@@ -113,7 +109,7 @@ package struct TemporaryHome: Sendable {
 
   /// Creates a directory whose name begins with the prefix. The hint is for a lack of space, or an
   /// unsuitable path.
-  package init(prefix: String, hint: String) throws(HostError) {
+  package init(prefix: String, hint: String) throws(Failure) {
     let parent = Environment.bytes("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? Array("/tmp".utf8)
     let name = "\(prefix)\(try InstalledApp.randomName())"
     do throws(SystemError) {
@@ -121,8 +117,8 @@ package struct TemporaryHome: Sendable {
       try parent.makeDirectory(name, mode: 0o700)
       path = try parent.openChildDirectory(name).canonicalPath()
     } catch {
-      throw HostError(
-        .storage, "no directory can be created in \(VisibleText.quoted(parent))", hint: hint, name: parent, cause: error
+      throw Failure(
+        .failed, "no directory can be created in \(VisibleText.quoted(parent))", hint: hint, name: parent, cause: error
       )
     }
     do {

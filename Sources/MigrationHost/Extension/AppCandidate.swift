@@ -10,14 +10,14 @@ package struct AppCandidate: PartJudge {
   private let options: AppImporter.Options
 
   /// Fails if the app is not installed, is in use, or has no migration extension.
-  package init(_ app: AppIdentity, in home: AppHome, options: AppImporter.Options) throws(ArchiveError) {
+  package init(_ app: AppIdentity, in home: AppHome, options: AppImporter.Options) throws(Failure) {
     self.options = options
-    do throws(HostError) {
+    do throws(Failure) {
       self.app = try home.appAccepting(app)
       _ = try self.app.bundle.extensionToMigrate()
-      if let holder = try self.app.holder() { throw HostError.inUse(self.app.identifier, by: holder) }
+      if let holder = try self.app.holder() { throw Failure.inUse(self.app.identifier, by: holder) }
     } catch {
-      throw ArchiveError(ofPart: error)
+      throw error.ofPart
     }
     area = try StagingArea(at: Array(home.path.utf8), atMost: options.most)
   }
@@ -25,7 +25,7 @@ package struct AppCandidate: PartJudge {
   package var existing: Existing? { nil }
   package var device: UInt64? { try? area.status().device }
 
-  package func judge(_ offer: Offer, held: Tally, on terms: TransferTerms) throws(ArchiveError) -> OfferCheck {
+  package func judge(_ offer: Offer, held: Tally, on terms: TransferTerms) throws(Failure) -> OfferCheck {
     if case .app(let identity) = offer.contents {
       try app.checkAcceptance(of: identity, options)
     }
@@ -37,7 +37,7 @@ package struct AppCandidate: PartJudge {
 extension AppHome {
   /// The installed app that takes the data of this one: the same one, or one of which it is another
   /// edition.
-  package func appAccepting(_ identity: AppIdentity) throws(HostError) -> InstalledApp {
+  package func appAccepting(_ identity: AppIdentity) throws(Failure) -> InstalledApp {
     do {
       return try app(identity.bundleIdentifier)
     } catch {
@@ -60,18 +60,18 @@ extension InstalledApp {
   }
 
   /// Fails if data that is offered is not this app's, or if the app has data that is not replaced.
-  func checkAcceptance(of identity: AppIdentity, _ options: AppImporter.Options) throws(ArchiveError) {
+  func checkAcceptance(of identity: AppIdentity, _ options: AppImporter.Options) throws(Failure) {
     let isDraft = options.draft != nil
     guard accepts(identity) else {
-      throw ArchiveError(
+      throw Failure(
         .otherApp,
         "the other device offers the data of \(VisibleText.of(identity.bundleIdentifier)), and that of "
           + "\(identifier) is expected here",
         hint: isDraft ? "Name a bundle of the same app with --to, or one whose PeerAliases list that app." : nil,
         name: Array(identity.bundleIdentifier.utf8))
     }
-    if !options.replaces, try Self.importing({ () throws(HostError) in try holdsData }) {
-      throw ArchiveError(
+    if !options.replaces, try Self.importing({ () throws(Failure) in try holdsData }) {
+      throw Failure(
         .appHasData, "\(identifier) has data on the receiving device already",
         hint: isDraft
           ? DataHint.appHasDataInTrial.text
@@ -81,10 +81,8 @@ extension InstalledApp {
   }
 
   /// An operation of an import: its failure is the import's.
-  static func importing<Result>(_ body: () throws(HostError) -> Result) throws(ArchiveError) -> Result {
-    try HostError.mapped(body()) {
-      ArchiveError(.importFailed, $0.description, cause: $0.cause?.isNoSpace == true ? $0.cause : nil)
-    }
+  static func importing<Result>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    do { return try body() } catch { throw error.coded(error.code == .noSpace ? .noSpace : .importFailed) }
   }
 }
 
@@ -106,7 +104,7 @@ package final class AppPart: ItemSource {
   package init(
     app identifier: String, home: AppHome, claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,
     observer: @escaping @Sendable (HostNews) -> Void
-  ) throws(HostError) {
+  ) throws(Failure) {
     app = try home.app(identifier)
     self.home = home
     self.claim = claim
@@ -114,11 +112,11 @@ package final class AppPart: ItemSource {
     self.observer = observer
   }
 
-  package func origin() throws(ArchiveError) -> [[UInt8]] { [AppSource.origin(of: app.identifier)] }
+  package func origin() throws(Failure) -> [[UInt8]] { [AppSource.origin(of: app.identifier)] }
 
-  package func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary {
-    do throws(ArchiveError) {
-      return try taking(until: stop) { (source) throws(ArchiveError) in try source.prepare(until: stop) }
+  package func prepare(until stop: StopSignal) throws(Failure) -> SourceSummary {
+    do throws(Failure) {
+      return try taking(until: stop) { (source) throws(Failure) in try source.prepare(until: stop) }
     } catch {
       if error.code == .stopped { throw error }
       let claim = claim ?? app.bundle.identity
@@ -129,28 +127,22 @@ package final class AppPart: ItemSource {
 
   package func export(
     _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
-  ) throws(ArchiveError) -> ExportResult {
-    try taking(until: settings.stopSignal) { (source) throws(ArchiveError) in
+  ) throws(Failure) -> ExportResult {
+    try taking(until: settings.stopSignal) { (source) throws(Failure) in
       try source.export(settings, for: request, begin: begin)
     }
   }
 
   /// Takes the app, and releases it afterwards.
   private func taking<Result>(
-    until stop: StopSignal, _ body: (AppSource) throws(ArchiveError) -> Result
-  ) throws(ArchiveError) -> Result {
+    until stop: StopSignal, _ body: (AppSource) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
     let source: AppSource
     do {
       source = try AppSource(
         app: app.identifier, home: home, claim: claim, idleLimit: idleLimit, until: stop, observer: observer)
     } catch {
-      let code: ArchiveError.Code =
-        switch error.code {
-        case .inUse: .appInUse
-        case .stopped: .stopped
-        default: .exportFailed
-        }
-      throw ArchiveError(code, error.description, hint: error.hint, name: error.name)
+      throw error.code == .appInUse || error.code == .stopped ? error : error.coded(.exportFailed)
     }
     running.withLock { $0 = source }
     defer { end() }

@@ -47,15 +47,15 @@ struct AppExport: ~Copyable {
   }
 
   /// Requests everything, and returns when the process has ended.
-  consuming func run(platform: String, options: [AppRequest.Option]) throws(ArchiveError) -> End {
-    let failure: ArchiveError
+  consuming func run(platform: String, options: [AppRequest.Option]) throws(Failure) -> End {
+    let failure: Failure
     do {
       try conversation.say(.export(platform: platform, options: options))
       let end = try converse()
       _ = conversation.close()
       return end
-    } catch is Gone {
-      throw ArchiveError(.exportFailed, "the extension of \(name) \(conversation.end().words) during the export")
+    } catch is ExtensionConversation.Gone {
+      throw Failure(.exportFailed, "the extension of \(name) \(conversation.end().words) during the export")
     } catch {
       failure = Self.failure(error, of: name)
     }
@@ -63,9 +63,6 @@ struct AppExport: ~Copyable {
     _ = conversation.close()
     throw failure
   }
-
-  /// The process has closed its channel; the reason is known only after waiting for its end.
-  private struct Gone: Error {}
 
   private mutating func converse() throws -> End {
     while true {
@@ -86,7 +83,7 @@ struct AppExport: ~Copyable {
         if let end = try look() { return end }
       case .ended:
         if watch.isCancelled { return .stopped(isKilled: false) }
-        throw Gone()
+        throw ExtensionConversation.Gone()
       case .message(.append(let item), let descriptor):
         if let end = try append(item, descriptor) { return end }
       case .message(.ended(nil), _) where !watch.isCancelled: isEnding = true
@@ -105,7 +102,7 @@ struct AppExport: ~Copyable {
   }
 
   /// Checks the watch; returns the end of the export if it is due.
-  private mutating func look() throws(ArchiveError) -> End? {
+  private mutating func look() throws(Failure) -> End? {
     let isStopped = watch.isIdle && conversation.isStopped
     switch watch.look(now: ExportWatch.now(), isStopped: isStopped) {
     case nil: return nil
@@ -119,7 +116,7 @@ struct AppExport: ~Copyable {
       return nil
     case .hung(let seconds):
       conversation.kill()
-      throw ArchiveError(
+      throw Failure(
         .exportFailed, "the extension of \(name) appended nothing for \(ExportWatch.words(seconds)) and was ended")
     }
   }
@@ -141,7 +138,7 @@ struct AppExport: ~Copyable {
       return nil
     }
     watch.appendBegan()
-    do throws(ArchiveError) {
+    do throws(Failure) {
       appends.append(try begin(item, descriptor.take()))
     } catch {
       if error.code == .stopped {
@@ -157,7 +154,7 @@ struct AppExport: ~Copyable {
     return nil
   }
 
-  private func begin(_ item: AppendedItem, _ descriptor: consuming Descriptor?) throws(ArchiveError) -> Append {
+  private func begin(_ item: AppendedItem, _ descriptor: consuming Descriptor?) throws(Failure) -> Append {
     switch item.content {
     case .symbolicLink(let target, let modified):
       try appender.appendLink(target: target, modified: modified, at: item.path)
@@ -166,7 +163,7 @@ struct AppExport: ~Copyable {
       // A descriptor that only represents a path has passed no check of the extension's read
       // permission, and the contents of /proc depend on the reader.
       guard let descriptor, descriptor.isReadable, (try? descriptor.isOnProcessFileSystem) == false else {
-        throw ArchiveError(.source, "\(VisibleText.quoted(item.path)) was not opened for reading", name: item.path)
+        throw Failure(.source, "\(VisibleText.quoted(item.path)) was not opened for reading", name: item.path)
       }
       return .reading(try appender.begin(descriptor, at: item.path))
     }
@@ -196,7 +193,7 @@ struct AppExport: ~Copyable {
   }
 
   /// Why a completed append is not in the archive, or not all of it.
-  private func refusal(of append: ItemAppender.Append) throws(ArchiveError) -> ReportedError? {
+  private func refusal(of append: ItemAppender.Append) throws(Failure) -> ReportedError? {
     do {
       try appender.end(append)
       return nil
@@ -214,7 +211,7 @@ struct AppExport: ~Copyable {
       return kill()
     }
     if let error {
-      throw ArchiveError(.exportFailed, "the exporter of \(name) failed: \(error.words)")
+      throw Failure(.exportFailed, "the exporter of \(name) failed: \(error.words)")
     }
     appender.finish()
     return .done
@@ -222,22 +219,22 @@ struct AppExport: ~Copyable {
 
   // MARK: Failures
 
-  private static func failure(_ error: any Error, of name: String) -> ArchiveError {
+  private static func failure(_ error: any Error, of name: String) -> Failure {
     switch error {
-    case let error as ArchiveError: error
+    case let error as Failure: error
     case let error as SystemError:
-      ArchiveError(.exportFailed, "the connection to the extension of \(name) failed", cause: error)
-    default: ArchiveError(.exportFailed, "the extension of \(name) violated the protocol of its host (\(error))")
+      Failure(.exportFailed, "the connection to the extension of \(name) failed", cause: error)
+    default: Failure(.exportFailed, "the extension of \(name) violated the protocol of its host (\(error))")
     }
   }
 }
 
-extension ArchiveError {
+extension Failure {
   /// Whether only the appended item failed, and not the transfer.
   fileprivate var isOfOneItem: Bool {
     switch code {
     case .path, .exists, .source: true
-    case .storage, .noSpace: cause != nil
+    case .storage, .noSpace, .failed: cause != nil
     default: false
     }
   }

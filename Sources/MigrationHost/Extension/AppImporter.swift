@@ -37,11 +37,11 @@ package final class AppImporter: Importer {
   /// Takes the app for the migration. It cannot be started until this object is deallocated. Fails
   /// if the app's extension cannot be started, or cannot import, before any data is sent.
   ///
-  /// - Parameter stop: ends the attempt, which then throws `HostError.Code.stopped`.
+  /// - Parameter stop: ends the attempt, which then throws `Failure.Code.stopped`.
   package init(
     app identifier: String, home: AppHome, options: Options = Options(), until stop: StopSignal = StopSignal(),
     observer: @escaping @Sendable (HostNews) -> Void
-  ) throws(HostError) {
+  ) throws(Failure) {
     let (app, lock) = try home.appToMigrate(identifier)
     if try app.settle() { observer(.notice("an import that was interrupted has been undone")) }
     try app.prepareContainer()
@@ -60,8 +60,10 @@ package final class AppImporter: Importer {
       throw .unfit(site, error, wanted: "import")
     }
     try app.files.makeDirectory(app.stagingPlace)
-    area = try ArchiveError.mapped(StagingArea(at: Array(app.stagingPath.utf8), atMost: options.most)) {
-      HostError(.storage, $0.description)
+    do {
+      area = try StagingArea(at: Array(app.stagingPath.utf8), atMost: options.most)
+    } catch {
+      throw error.coded(.failed)
     }
   }
 
@@ -80,15 +82,15 @@ package final class AppImporter: Importer {
 
   package func present(
     _ offer: Offer, for staging: Staging, after judgement: OfferCheck
-  ) throws(ArchiveError) -> PresentItems {
+  ) throws(Failure) -> PresentItems {
     PresentItems()
   }
 
   package func judge(
     _ offer: Offer, held: Tally, on terms: TransferTerms
-  ) throws(ArchiveError) -> OfferCheck {
+  ) throws(Failure) -> OfferCheck {
     guard case .app(let identity) = offer.contents else {
-      throw ArchiveError(
+      throw Failure(
         .otherApp, "the other device offers folders, and the data of \(app.identifier) is expected here",
         hint: "Send the app's data with 'peer send --app \(app.identifier)', or start 'peer receive' without --app."
       )
@@ -117,17 +119,17 @@ package final class AppImporter: Importer {
 
   package func importItems(
     of staging: Staging, progress: (ImportProgress) -> Void
-  ) throws(ArchiveError) -> [Done.Loss] {
+  ) throws(Failure) -> [Done.Loss] {
     // An earlier run completed it and could not report it.
     if case .imported = staging.stage { return staging.losses }
     guard let (origin, items) = origin.withLock({ $0 }) else { preconditionFailure("an import follows an offer") }
     if items > 0, staging.held.items == 0 { tellOnce(AppSource.emptyNotice(of: origin.bundleIdentifier)) }
     if stop.isSet {
-      throw ArchiveError(.cancelled, "the import of \(app.identifier) was cancelled")
+      throw Failure(.importCancelled, "the import of \(app.identifier) was cancelled")
     }
     let transfer = staging.transfer.hexadecimal
     var isAside = false
-    try InstalledApp.importing { () throws(HostError) in
+    try InstalledApp.importing { () throws(Failure) in
       isAside = try app.holdsData
       if isAside { try app.setContainerAside() }
       try app.beginImport(transfer: transfer)
@@ -147,7 +149,7 @@ package final class AppImporter: Importer {
     if end == .done, let fault = ContainerContents.strayLink(in: app.containerPath) { end = .broken(fault) }
     if let failure = end.failure(of: app.identifier, version: origin.version) {
       try conclude(failure.record)
-      throw ArchiveError(failure.error.code, failure.error.description, hint: hint(afterRestoring: isAside))
+      throw failure.error.hinting(hint(afterRestoring: isAside))
     }
     // Regardless of the importer's own progress.
     tell(1_000_000)
@@ -168,20 +170,20 @@ package final class AppImporter: Importer {
   }
 
   /// Starts the extension. If that fails, no importer has begun, and the container is unchanged.
-  private func start(_ directory: String, _ staging: Staging) throws(ArchiveError) -> ExtensionConversation {
+  private func start(_ directory: String, _ staging: Staging) throws(Failure) -> ExtensionConversation {
     do {
       try staging.expose()
       return try launch.start(.importing(from: directory), until: stop)
     } catch {
-      try InstalledApp.importing { () throws(HostError) in try app.abandonImport() }
-      if error.code == .stopped { throw ArchiveError(.cancelled, "the import of \(app.identifier) was cancelled") }
-      throw ArchiveError(error.code == .noSpace ? .noSpace : .importFailed, error.description, hint: error.hint)
+      try InstalledApp.importing { () throws(Failure) in try app.abandonImport() }
+      if error.code == .stopped { throw Failure(.importCancelled, "the import of \(app.identifier) was cancelled") }
+      throw error.coded(error.code == .noSpace ? .noSpace : .importFailed)
     }
   }
 
   /// Makes the imported data, or the failure, durable.
-  private func conclude(_ failure: ReportedError?) throws(ArchiveError) {
-    try InstalledApp.importing { () throws(HostError) in
+  private func conclude(_ failure: ReportedError?) throws(Failure) {
+    try InstalledApp.importing { () throws(Failure) in
       if failure == nil { try app.synchronizeData() }
       try app.endImport(ImportRecord(failure: failure, transfer: nil, date: Timestamp.coarseNow().seconds))
     }
@@ -205,16 +207,16 @@ extension AppImport.End {
   /// - Parameter version: that of the data, the usual reason for an importer's error.
   fileprivate func failure(
     of name: String, version: String
-  ) -> (record: ReportedError, error: ArchiveError)? {
+  ) -> (record: ReportedError, error: Failure)? {
     switch self {
     case .done: return nil
     case .failed(let reported):
       let reported = version.isEmpty ? reported : reported.explained(by: "the data has version \(version)")
-      return (reported, ArchiveError(.importFailed, "the importer of \(name) failed: \(reported.words)"))
-    case .cancelled: return (.cancelled, ArchiveError(.cancelled, "the import of \(name) was cancelled"))
+      return (reported, Failure(.importFailed, "the importer of \(name) failed: \(reported.words)"))
+    case .cancelled: return (.cancelled, Failure(.importCancelled, "the import of \(name) was cancelled"))
     case .broken(let clause):
       return (
-        .brokenImport("The importer \(clause)."), ArchiveError(.importFailed, "the importer of \(name) \(clause)")
+        .brokenImport("The importer \(clause)."), Failure(.importFailed, "the importer of \(name) \(clause)")
       )
     }
   }

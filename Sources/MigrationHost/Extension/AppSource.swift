@@ -35,13 +35,13 @@ package final class AppSource: ItemSource {
   ///   - claim: the claimed origin of the data; nil for the origin in the app's bundle.
   ///   - idleLimit: how long the exporter may append nothing.
   ///   - isConfined: whether the extension is confined as docs/Apps.md describes.
-  ///   - stop: ends the start, which then throws `HostError.Code.stopped`.
+  ///   - stop: ends the start, which then throws `Failure.Code.stopped`.
   package convenience init(
     app identifier: String, edition: AppBundle? = nil, home: AppHome, claim: SourceClaim? = nil,
     idleLimit: IdleLimit = .standard, isConfined: Bool = true, until stop: StopSignal = StopSignal(),
     observer: @escaping @Sendable (HostNews) -> Void
-  ) throws(HostError) {
-    let place = try edition.map { bundle throws(HostError) in
+  ) throws(Failure) {
+    let place = try edition.map { bundle throws(Failure) in
       try CheckedPlace(bundle, installedIn: home, observer: observer)
     }
     var site = if let place { place.site } else { try home.site(of: identifier, observer: observer) }
@@ -54,7 +54,7 @@ package final class AppSource: ItemSource {
     _ site: ExtensionSite, at place: CheckedPlace? = nil, claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,
     descriptionLimit: Double = ExportWatch.descriptionLimit, until stop: StopSignal = StopSignal(),
     observer: @escaping @Sendable (HostNews) -> Void
-  ) throws(HostError) {
+  ) throws(Failure) {
     self.place = place
     self.claim = claim ?? site.bundle.identity
     self.idleLimit = idleLimit
@@ -87,7 +87,7 @@ package final class AppSource: ItemSource {
   /// The temporary files that the last exporter has left.
   var growth: ScratchGrowth? { left.withLock { $0 } }
 
-  package func origin() throws(ArchiveError) -> [[UInt8]] { [Self.origin(of: site.identifier)] }
+  package func origin() throws(Failure) -> [[UInt8]] { [Self.origin(of: site.identifier)] }
 
   /// The app's name among the remembered sources; no path begins like this.
   package static func origin(of identifier: String) -> [UInt8] { Array("app:\(identifier)".utf8) }
@@ -98,12 +98,12 @@ package final class AppSource: ItemSource {
     return origin.starts(with: mark) ? String(decoding: origin.dropFirst(mark.count), as: UTF8.self) : nil
   }
 
-  package func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary {
+  package func prepare(until stop: StopSignal) throws(Failure) -> SourceSummary {
     var conversation = try process(until: stop)
     let description: ExportDescription
     do {
       description = try describe(&conversation, until: stop)
-    } catch is Gone {
+    } catch is ExtensionConversation.Gone {
       let end = conversation.end()
       launch.sweep()
       throw failure("did not describe its export: it \(end.words)")
@@ -111,7 +111,7 @@ package final class AppSource: ItemSource {
       conversation.kill()
       _ = conversation.close()
       launch.sweep()
-      throw (error as? ArchiveError) ?? failure("violated the protocol of its host (\(error))")
+      throw (error as? Failure) ?? failure("violated the protocol of its host (\(error))")
     }
     let items = site.dataCount { stop.isSet }
     let estimate = UInt64(description.estimate)
@@ -131,7 +131,7 @@ package final class AppSource: ItemSource {
   }
 
   /// The process that was started before, or a new one. It uses the stop signal.
-  private func process(until stop: StopSignal) throws(ArchiveError) -> ExtensionConversation {
+  private func process(until stop: StopSignal) throws(Failure) -> ExtensionConversation {
     let first = first.withLock { $0.take() }
     switch consume first {
     case .some(var conversation):
@@ -142,12 +142,12 @@ package final class AppSource: ItemSource {
   }
 
   /// A new process for another export. Any failure to start it ends the export.
-  private func restart(until stop: StopSignal) throws(ArchiveError) -> ExtensionConversation {
+  private func restart(until stop: StopSignal) throws(Failure) -> ExtensionConversation {
     do {
       return try launch.start(.export, until: stop)
     } catch {
-      guard error.code == .storage || error.code == .noSpace else { throw error }
-      throw ArchiveError(.exportFailed, error.description, hint: error.hint, name: error.name)
+      guard [.storage, .failed, .noSpace].contains(error.code) else { throw error }
+      throw error.coded(.exportFailed)
     }
   }
 
@@ -157,13 +157,13 @@ package final class AppSource: ItemSource {
     try conversation.say(.describe)
     var watch = ExportWatch(limit: idleLimit == .off ? .off : .seconds(descriptionLimit), now: ExportWatch.now())
     while true {
-      if stop.isSet { throw ArchiveError(.stopped, "the transfer has ended") }
+      if stop.isSet { throw Failure(.stopped, "the transfer has ended") }
       let event = try conversation.next(until: watch.wakeTime)
       switch consume event {
       case .message(.described(let description), _): return try checked(description)
       case .message(.ended(let error?), _): throw failure("failed before its export: \(error.words)")
       case .message(_, _): throw Violation(.state, "a message of the extension")
-      case .ended: throw Gone()
+      case .ended: throw ExtensionConversation.Gone()
       case .nothing:
         let isStopped = watch.isIdle && conversation.isStopped
         switch watch.look(now: ExportWatch.now(), isStopped: isStopped) {
@@ -182,17 +182,14 @@ package final class AppSource: ItemSource {
     }
   }
 
-  /// The extension has closed its channel.
-  private struct Gone: Error {}
-
-  private func checked(_ description: ExportDescription) throws(ArchiveError) -> ExportDescription {
+  private func checked(_ description: ExportDescription) throws(Failure) -> ExportDescription {
     if let fault = description.fault { throw failure(fault) }
     return description
   }
 
   package func export(
     _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
-  ) throws(ArchiveError) -> ExportResult {
+  ) throws(Failure) -> ExportResult {
     let conversation = try process(until: settings.stopSignal)
     if let request, let notice = identity.withLock({ $0 })?.notice(on: request.options) { tellOnce(notice) }
     let attention = conversation.attention
@@ -220,12 +217,12 @@ package final class AppSource: ItemSource {
       return result
     case .stopped(let isKilled):
       if isKilled { launch.observe(.notice("the app's exporter did not end after its cancellation and was killed")) }
-      throw ArchiveError(.stopped, "the transfer has ended")
+      throw Failure(.stopped, "the transfer has ended")
     }
   }
 
-  private func failure(_ clause: String) -> ArchiveError {
-    ArchiveError(.exportFailed, "the extension of \(site.identifier) \(clause)")
+  private func failure(_ clause: String) -> Failure {
+    Failure(.exportFailed, "the extension of \(site.identifier) \(clause)")
   }
 
   /// A notice about an export without items, on both devices.

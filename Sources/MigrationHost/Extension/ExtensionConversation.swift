@@ -11,6 +11,9 @@ struct ExtensionConversation: ~Copyable, Sendable {
     case ended
   }
 
+  /// The process has closed its channel; the reason is known only after waiting for its end.
+  struct Gone: Error {}
+
   /// The time that an extension that is no longer needed may take to end.
   private static let patience = Duration.seconds(5)
   /// The time for which an extension may leave a message unread.

@@ -36,14 +36,14 @@ struct ExtensionLaunch: Sendable {
   /// conversation uses the stop signal.
   func start(
     _ purpose: Purpose, until stop: StopSignal
-  ) throws(ArchiveError) -> ExtensionConversation {
-    try start(purpose, until: stop) { (abilities) throws(ArchiveError) in
+  ) throws(Failure) -> ExtensionConversation {
+    try start(purpose, until: stop) { (abilities) throws(Failure) in
       try check(abilities, allow: purpose.isImport ? .imports : .exports)
     }
   }
 
   /// Starts the extension to ask for its abilities, and lets it end.
-  func probe(_ purpose: Purpose, until stop: StopSignal) throws(ArchiveError) -> ExtensionAbilities {
+  func probe(_ purpose: Purpose, until stop: StopSignal) throws(Failure) -> ExtensionAbilities {
     var heard: ExtensionAbilities = []
     let conversation = try start(purpose, until: stop) { heard = $0 }
     _ = conversation.close()
@@ -52,7 +52,7 @@ struct ExtensionLaunch: Sendable {
   }
 
   /// Fails unless an extension has the required abilities: to export, or to import.
-  func check(_ abilities: ExtensionAbilities, allow wanted: ExtensionAbilities) throws(ArchiveError) {
+  func check(_ abilities: ExtensionAbilities, allow wanted: ExtensionAbilities) throws(Failure) {
     guard !abilities.contains(wanted) else { return }
     let lack =
       if abilities.isEmpty {
@@ -62,35 +62,33 @@ struct ExtensionLaunch: Sendable {
       } else {
         "can export, and cannot import"
       }
-    throw ArchiveError(.exportFailed, "the extension of \(site.identifier) \(lack)")
+    throw Failure(.exportFailed, "the extension of \(site.identifier) \(lack)")
   }
 
   /// Starts the extension, and returns when it has reported its abilities and they suffice. A fault
   /// of the extension is `exportFailed`; `storage` and `noSpace` are faults of this device.
   private func start(
-    _ purpose: Purpose, until stop: StopSignal, judge: (ExtensionAbilities) throws(ArchiveError) -> Void
-  ) throws(ArchiveError) -> ExtensionConversation {
+    _ purpose: Purpose, until stop: StopSignal, judge: (ExtensionAbilities) throws(Failure) -> Void
+  ) throws(Failure) -> ExtensionConversation {
     do {
       var conversation = try launch(purpose)
       do {
         conversation.heed(stop)
         try judge(try abilities(of: &conversation, until: stop))
         return conversation
-      } catch Unready.ended {
+      } catch is ExtensionConversation.Gone {
         throw ended(conversation.end())
       } catch {
         conversation.kill()
         _ = conversation.close()
-        throw explained(error)
+        throw error
       }
-    } catch let error as ArchiveError {
+    } catch let error as Failure {
       throw error
-    } catch let error as HostError {
-      throw ArchiveError(ofDevice: error)
     } catch let error as SystemError {
       throw failure(error)
     } catch {
-      throw ArchiveError(
+      throw Failure(
         .exportFailed, "the extension of \(site.identifier) violated the protocol of its host (\(error))")
     }
   }
@@ -120,32 +118,18 @@ struct ExtensionLaunch: Sendable {
       case .message(.ready(let abilities), _): return abilities
       case .nothing:
         let isStopped = watch.isIdle && conversation.isStopped
-        if case .hung? = watch.look(now: ExportWatch.now(), isStopped: isStopped) { throw Unready.silent }
-      case .ended: throw Unready.ended
-      case .message(_, _): throw Unready.early
+        if case .hung? = watch.look(now: ExportWatch.now(), isStopped: isStopped) {
+          throw notStarted("did not say within \(ExportWatch.words(patience)) what it can do, and was ended")
+        }
+      case .ended: throw ExtensionConversation.Gone()
+      case .message(_, _): throw notStarted("sent another message before its abilities, and was ended")
       }
     }
-    throw ArchiveError(.stopped, "the transfer has ended")
-  }
-
-  /// Why an extension has not reported its abilities.
-  private enum Unready: Error {
-    case ended
-    case silent
-    /// It sent another message first.
-    case early
-  }
-
-  private func explained(_ error: any Error) -> any Error {
-    switch error as? Unready {
-    case .silent: notStarted("did not say within \(ExportWatch.words(patience)) what it can do, and was ended")
-    case .early: notStarted("sent another message before its abilities, and was ended")
-    case .ended, nil: error
-    }
+    throw Failure(.stopped, "the transfer has ended")
   }
 
   /// The error for a process that has ended by itself; an exit has a usual reason.
-  private func ended(_ end: ChildProcess.End?) -> ArchiveError {
+  private func ended(_ end: ChildProcess.End?) -> Failure {
     let hint: String? =
       switch end {
       case .exited(Self.withoutLibraries):
@@ -159,22 +143,22 @@ struct ExtensionLaunch: Sendable {
   /// The status of a program whose libraries the loader does not find.
   private static let withoutLibraries: CInt = 127
 
-  private func notStarted(_ clause: String, hint: String? = nil) -> ArchiveError {
-    ArchiveError(
+  private func notStarted(_ clause: String, hint: String? = nil) -> Failure {
+    Failure(
       .exportFailed, "the extension of \(site.identifier) did not start as it should: it \(clause)", hint: hint)
   }
 
   /// The error for a refusal of the kernel: the program itself cannot be run, or this device could
   /// not run any program.
-  func failure(_ error: SystemError) -> ArchiveError {
+  func failure(_ error: SystemError) -> Failure {
     if error.isBeingWritten {
-      return ArchiveError(
+      return Failure(
         .exportFailed,
         "the extension of \(site.identifier) cannot be started: another process still writes its program",
         hint: "Wait until the build or the copy is complete, and try again.")
     }
     let loader = error.isOfProgram ? Self.loader(error) : ""
-    return ArchiveError(
+    return Failure(
       error.isOfProgram ? .exportFailed : .storage,
       "the extension of \(site.identifier) cannot be started\(loader)", cause: error)
   }

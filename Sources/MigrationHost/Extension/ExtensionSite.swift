@@ -1,5 +1,5 @@
 import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
 /// The place where an extension runs: its bundle, and the data that it may access.
 package struct ExtensionSite: Sendable {
@@ -32,7 +32,7 @@ package struct ExtensionSite: Sendable {
   /// installed one.
   ///
   /// - Parameter new: the paths of empty groups, for those that the app has not listed until now.
-  func of(_ bundle: AppBundle, missing new: [String: String]) throws(HostError) -> ExtensionSite {
+  func of(_ bundle: AppBundle, missing new: [String: String]) throws(Failure) -> ExtensionSite {
     var site = self
     site.bundle = bundle
     site.migrationExtension = try bundle.extensionToMigrate()
@@ -54,7 +54,7 @@ package struct ExtensionSite: Sendable {
   }
 
   /// Creates an empty directory for its temporary files.
-  func prepareScratch() throws(HostError) {
+  func prepareScratch() throws(Failure) {
     try files.removeTree(scratchPlace)
     try files.makeDirectory(scratchPlace)
   }
@@ -125,7 +125,7 @@ extension AppHome {
   /// extension.
   func site(
     of identifier: String, observer: @Sendable (HostNews) -> Void
-  ) throws(HostError) -> ExtensionSite {
+  ) throws(Failure) -> ExtensionSite {
     let (app, lock) = try appToMigrate(identifier)
     if try app.settle() { observer(.notice("an import that was interrupted has been undone")) }
     try app.prepareContainer()
@@ -136,7 +136,7 @@ extension AppHome {
 extension InstalledApp {
   /// The site of its extension while this lock is held; the container is prepared. Fails for an app
   /// without an extension.
-  package func site(_ lock: AppLock?) throws(HostError) -> ExtensionSite {
+  package func site(_ lock: AppLock?) throws(Failure) -> ExtensionSite {
     let program = try bundle.extensionToMigrate()
     return ExtensionSite(
       bundle: bundle, migrationExtension: program, files: files, container: containerPath,

@@ -66,10 +66,10 @@ package struct ConnectionError: Error, Equatable, Sendable, CustomStringConverti
     if wait == .later { self.place = place }
   }
 
-  package init(told close: Close) { self.init(.told(close), Fault(told: close).message) }
+  package init(told close: Close) { self.init(.told(close), Failure(told: close).message) }
 
   package static func stranger(_ key: KeyFingerprint) -> ConnectionError {
-    ConnectionError(.stranger(key), Fault.otherKey.message)
+    ConnectionError(.stranger(key), Failure.otherKey.message)
   }
 
   /// Whether the connection has ended without a message that says why.

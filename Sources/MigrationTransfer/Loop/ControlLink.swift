@@ -10,7 +10,7 @@ final class ControlLink {
     case received(ControlMessage, isUnheard: Bool)
     /// Only `closed` follows. `isSilent`: nothing has come for too long, or the kernel got no
     /// answer.
-    case broke(Fault, isSilent: Bool)
+    case broke(Failure, isSilent: Bool)
     /// There is room for more of the messages that can wait.
     case drained
     case closed
@@ -118,7 +118,7 @@ final class ControlLink {
       }
     } catch {
       state = .broken
-      events.append(.broke(error.fault, isSilent: error.code == .timedOut))
+      events.append(.broke(error.failure, isSilent: error.code == .timedOut))
     }
     return events
   }

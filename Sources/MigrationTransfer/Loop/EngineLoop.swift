@@ -24,9 +24,9 @@ struct Worker<Event: Sendable, Product: Sendable>: Sendable {
   /// Does the work. Returns the event that ends it; nil where it has posted that event itself.
   let work: Work
   /// The event that ends the work when it throws, or when no thread can be made for it.
-  let failed: @Sendable (Fault) -> Event
+  let failed: @Sendable (Failure) -> Event
 
-  init(_ name: String, _ work: @escaping Work, failing failed: @escaping @Sendable (Fault) -> Event) {
+  init(_ name: String, _ work: @escaping Work, failing failed: @escaping @Sendable (Failure) -> Event) {
     self.name = name
     self.work = work
     self.failed = failed
@@ -112,7 +112,7 @@ final class EngineLoop<P: Performer> {
       handle(.begin)
       while performer.result == nil { try step(&poller) }
     } catch {
-      performer.result = .failure(Fault(error).failure)
+      performer.result = .failure(Failure(error))
     }
     performer.end()
     guard let result = performer.result else { preconditionFailure("a loop ends by a result") }

@@ -1,5 +1,6 @@
 import MigrationEngine
 import MigrationSystem
+import MigrationWire
 
 /// The workers' reports to a loop, in their order.
 final class EventQueue<Event: Sendable>: Sendable {
@@ -71,19 +72,19 @@ final class Workers: Sendable {
         if let report = Self.run(work, failing: failed) { queue.post(report) }
       }
     } catch {
-      queue.post(Report(failed(Fault(error))))
+      queue.post(Report(failed(Failure(error))))
     }
   }
 
   /// Does the work, and releases everything that it holds.
   private static func run<Event, Product>(
-    _ work: Handover<Worker<Event, Product>.Work>, failing failed: (Fault) -> Event
+    _ work: Handover<Worker<Event, Product>.Work>, failing failed: (Failure) -> Event
   ) -> Report<Event, Product>? {
     let work = work.take()
     do {
       return try work()
     } catch {
-      return Report(failed(Fault(error)))
+      return Report(failed(Failure(error)))
     }
   }
 

@@ -65,14 +65,14 @@ final class Claims: Sendable {
   }
 
   /// Fails if another transfer brings a root of the same name, and existing names are refused.
-  private func check(_ offer: Offer, of transfer: ReceivingTransfer, _ existing: Existing) throws(Fault) {
+  private func check(_ offer: Offer, of transfer: ReceivingTransfer, _ existing: Existing) throws(Failure) {
     guard existing == .refuse else { return }
     let others = state.withLock { $0.others(transfer) }
     for root in offer.contents.roots where others.contains(where: { $0.roots.contains(transfer.path(of: root)) }) {
-      throw Fault(
+      throw Failure(
         .claimed, "another device sends \(VisibleText.quoted(root.name)) to the same folder at this moment",
         hint: "With --into '{device}' each device has its own folder.",
-        about: TransferFailure.Subject(name: root.name))
+        name: root.name)
     }
   }
 
@@ -80,19 +80,19 @@ final class Claims: Sendable {
   /// is staged: its names are judged at its import.
   func claim<Judgement>(
     _ offer: Offer, of transfer: ReceivingTransfer, hasBegun: Bool, _ existing: Existing,
-    after judge: (_ others: Tally) throws(ArchiveError) -> Judgement
+    after judge: (_ others: Tally) throws(Failure) -> Judgement
   ) throws -> Judgement {
     try turn.run {
       if !hasBegun { try check(offer, of: transfer, existing) }
       let claimed = room(besides: transfer)
       let judgement: Judgement
-      do throws(ArchiveError) {
+      do throws(Failure) {
         judgement = try judge(claimed)
       } catch {
         guard error.code == .noSpace, claimed != Tally() else { throw error }
         // Without the others there may be room.
         _ = try judge(Tally())
-        throw Fault(.claimed, "another device sends so much at this moment that there may be no room for this")
+        throw Failure(.claimed, "another device sends so much at this moment that there may be no room for this")
       }
       let total = Tally(items: offer.items, bytes: offer.allocated)
       let roots = Set(offer.contents.roots.map { transfer.path(of: $0) })

@@ -18,13 +18,13 @@ struct ImportWorker: Sendable {
   func run() -> ReceiverPerformer.WorkerReport {
     transfer.traffic.begin()
     setup.claims.release(transfer.identifier)
-    let result: Result<Done, Fault>
+    let result: Result<Done, Failure>
     var refused: [NotStored] = []
     do {
       result = .success(try importItems(&refused))
       conclusion?.streams.settle()
     } catch {
-      result = .failure(Fault(error))
+      result = .failure(Failure(error))
       // Another attempt continues from the disk.
       transfer.releaseStaging()
     }
@@ -35,7 +35,7 @@ struct ImportWorker: Sendable {
   private func importItems(_ refused: inout [NotStored]) throws -> Done {
     let progress = ImportTelling(setup: setup, transfer: transfer.identifier)
     guard let importer = transfer.staged(ofPart: part)?.importer else {
-      throw ArchiveError(.storage, "the staging directory is missing")
+      throw Failure(.storage, "the staging directory is missing")
     }
     let (staging, total, withheldCount) = try complete(progress)
     if staging.lacksOwners {
@@ -84,7 +84,7 @@ struct ImportWorker: Sendable {
   private func complete(_ progress: ImportTelling) throws -> (Staging, total: Tally, withheld: UInt64) {
     guard let conclusion else {
       guard let staging = transfer.staged(ofPart: part)?.staging else {
-        throw ArchiveError(.storage, "the staging directory is missing")
+        throw Failure(.storage, "the staging directory is missing")
       }
       switch staging.stage {
       case .concluded(let total), .imported(let total):
@@ -92,7 +92,7 @@ struct ImportWorker: Sendable {
           notice("everything had arrived before this run, and --verify does not read it again")
         }
         return (staging, total, transfer.entry?.remembered.parts[Int(part)].withheld ?? 0)
-      case .receiving: throw ArchiveError(.storage, "the staging directory is incomplete")
+      case .receiving: throw Failure(.storage, "the staging directory is incomplete")
       }
     }
     let (staging, finish) = (conclusion.part.staging, conclusion.finish)
@@ -122,7 +122,7 @@ struct ImportWorker: Sendable {
   /// run completes a step that failed: the journal says it too.
   private func leaveTombstone(_ done: Done, _ refused: [NotStored], _ staging: Staging) {
     do {
-      do throws(Fault) {
+      do throws(Failure) {
         try transfer.entry?.finish(part, done, notStored: (refused + withheld).nameable)
       } catch {
         try staging.makeImportDurable()

@@ -209,7 +209,7 @@ extension ReceivingSession {
         try incoming.run()
         end(.over)
       } catch {
-        let fault = Fault(setup.importers.area.reason(of: error))
+        let fault = Failure(setup.importers.area.reason(of: error))
         // The sender replaces a stream that was cut; the control connection knows when it cannot.
         if fault.code == .connection { return end(.over) }
         setup.lastWords.during(served) {
@@ -220,7 +220,7 @@ extension ReceivingSession {
         }
       }
     } catch {
-      end(.failed(Fault(error)))
+      end(.failed(Failure(error)))
     }
   }
 

@@ -6,7 +6,7 @@ import MigrationWire
 extension ListeningSocket {
   /// Listens at the user's address; without a port, at the port that an unfinished transfer's sender
   /// expects.
-  init(_ wanted: HostAndPort, isPortChosen: Bool, remembered: UInt16?) throws(TransferFailure) {
+  init(_ wanted: HostAndPort, isPortChosen: Bool, remembered: UInt16?) throws(Failure) {
     if !isPortChosen || wanted.port == 0, let remembered,
       let socket = try? ListeningSocket(host: wanted.host, port: remembered)
     {
@@ -20,7 +20,7 @@ extension ListeningSocket {
         error.isAddressInUse
         ? "Another program uses port \(wanted.port); choose another with --listen, or 0 for any."
         : "Check the address given with --listen."
-      throw TransferFailure(.failed, error.description, hint: hint)
+      throw Failure(.failed, error.description, hint: hint)
     }
   }
 

@@ -95,7 +95,7 @@ package final class Receiver: Sendable {
   package init(
     _ options: Options, with helpers: Helpers = Helpers(), importers: any Importers, store: TransferStore? = nil,
     observer: @escaping @Sendable (TransferEvent) -> Void
-  ) throws(TransferFailure) {
+  ) throws(Failure) {
     do {
       let area = importers.area
       let hold = try store.map { try $0.lock(try area.status(), at: try area.place()) }
@@ -112,7 +112,7 @@ package final class Receiver: Sendable {
         identity: identity, context: try TLSContext(role: .server, identity: identity), queue: try EventQueue())
       self.entries = Mutex(entries)
     } catch {
-      throw Fault(error).failure
+      throw Failure(error)
     }
   }
 
@@ -125,14 +125,14 @@ package final class Receiver: Sendable {
   }
 
   /// Ends the run soon, from any thread. The received data is kept.
-  package func stop(_ kind: TransferFailure.Kind) { setup.post(.stop(kind)) }
+  package func stop(_ kind: Failure.Kind) { setup.post(.stop(kind)) }
 
   /// Receives one transfer, or all that come. Blocks until they have ended.
   ///
   /// A worker may be stuck in a call to a disk that does not return. The receiver waits for it for
   /// a moment only: the journal can do without its last entries. In a process that lives on, the
   /// worker releases its locks when it ends.
-  package func run() throws(TransferFailure) -> TransferResult {
+  package func run() throws(Failure) -> TransferResult {
     // They hold locks for as long as they live: only the loop has them, and no frame below it.
     let entries = Handover(entries.withLock { exchange(&$0, with: []) })
     let (setup, ended) = (setup, Condition<End?>(nil))
@@ -143,7 +143,7 @@ package final class Receiver: Sendable {
       }
       thread.join()
     } catch {
-      throw Fault(error).failure
+      throw Failure(error)
     }
     guard let end = ended.withLock({ $0 }) else { preconditionFailure("a loop ends by a result") }
     setup.workers.wait(until: end.deadline)
@@ -165,7 +165,7 @@ package final class Receiver: Sendable {
         ReceiverEngine(setup.settings), performer, queue: setup.queue, workers: setup.workers, clock: setup.clock)
       return End(result: loop.run().result, deadline: performer.deadline)
     } catch {
-      return End(result: .failure(Fault(error).failure), deadline: .now())
+      return End(result: .failure(Failure(error)), deadline: .now())
     }
   }
 }

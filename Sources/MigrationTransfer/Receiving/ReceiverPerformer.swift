@@ -276,7 +276,7 @@ final class ReceiverPerformer: Performer {
   }
 
   /// The failure of work on a session that this program has lost: a mistake of the program.
-  private static var forgotten: Fault { Fault(.device, "the session was released while it was still running") }
+  private static var forgotten: Failure { Failure(.failed, "the session was released while it was still running") }
 
   /// From now on, nothing more is written in a session.
   private func shutGate(_ number: SessionNumber) {
@@ -284,7 +284,7 @@ final class ReceiverPerformer: Performer {
       try sessions[number]?.part.gate.shut()
       setup.post(.gateShut(number, nil))
     } catch {
-      setup.post(.gateShut(number, Fault(error)))
+      setup.post(.gateShut(number, Failure(error)))
     }
   }
 

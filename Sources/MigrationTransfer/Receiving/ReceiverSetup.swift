@@ -73,7 +73,7 @@ struct ReceiverSetup: Sendable {
   /// The newest part of a transfer has a staging directory from now on.
   func keep(
     _ staging: Staging, _ importer: any Importer, _ part: UInt16, of transfer: ReceivingTransfer
-  ) throws(Fault) {
+  ) throws(Failure) {
     if options.knownDevices != .kept, staging.arrivals == nil, let store, let remembered = transfer.entry?.remembered,
       let place = remembered.destination
     {
@@ -90,10 +90,10 @@ struct ReceiverSetup: Sendable {
     transfer.keep(importers.places(of: plan), ofPart: part)
     // Nothing more comes of it, and its import may follow.
     guard case .concluded = staging.stage else { return }
-    do throws(ArchiveError) {
+    do throws(Failure) {
       try staging.take(only: importers.permit(for: plan, taking: transfer.begun[part]?.taken ?? .files))
     } catch {
-      throw Fault(error)
+      throw Failure(error)
     }
   }
 

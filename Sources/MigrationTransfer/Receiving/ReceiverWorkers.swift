@@ -117,7 +117,7 @@ extension ReceiverSetup {
   func staging(
     _ name: String, _ number: SessionNumber, of transfer: ReceivingTransfer,
     _ body: @escaping @Sendable (StagingWorker) throws -> ReceiverPerformer.WorkerReport,
-    failing failed: @escaping @Sendable (Fault) -> ReceiverPerformer.Event
+    failing failed: @escaping @Sendable (Failure) -> ReceiverPerformer.Event
   ) -> ReceiverWorker {
     let worker = StagingWorker(setup: self, session: number, transfer: transfer)
     return ReceiverWorker(name, { try body(worker) }, failing: failed)

@@ -70,7 +70,7 @@ final class ReceivingTransfer: Sendable {
   func keep(_ places: RootPlaces?, ofPart number: UInt16) { state.withLock { $0.places[number] = places } }
   /// The folder of the destination where the parts arrive: where the first part that has begun
   /// arrives, or else what `choose` returns.
-  func folder(_ choose: () throws(ArchiveError) -> ArchivePath?) throws(ArchiveError) -> ArchivePath? {
+  func folder(_ choose: () throws(Failure) -> ArchivePath?) throws(Failure) -> ArchivePath? {
     let known = state.withLock { $0.begun.isEmpty ? nil : ($0.folder, true) }
     if let known { return known.0 }
     let folder = try choose()
@@ -122,7 +122,7 @@ final class ReceivingTransfer: Sendable {
 
   /// A part begins, or other things of it are taken than before: that is recorded before anything of it is
   /// staged.
-  func begin(_ part: UInt16, _ begun: Begun) throws(Fault) {
+  func begin(_ part: UInt16, _ begun: Begun) throws(Failure) {
     try entry?.update { remembered in
       remembered.newest = part
       remembered.parts[Int(part)].begun = begun

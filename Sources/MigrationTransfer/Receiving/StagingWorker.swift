@@ -16,7 +16,7 @@ struct StagingWorker: Sendable {
     _ plan: Plan, _ parts: [UInt16], from client: KeyFingerprint
   ) throws -> ReceiverPerformer.WorkerReport {
     let importers = setup.importers.within(
-      try transfer.folder { () throws(ArchiveError) in try setup.importers.folder(for: client) })
+      try transfer.folder { () throws(Failure) in try setup.importers.folder(for: client) })
     var weighing: ReceiverEngine.Weighing = [:]
     var taken = transfer.finishedBytes
     var rooms: [UInt64: Tally] = [:]
@@ -33,7 +33,7 @@ struct StagingWorker: Sendable {
         taken = taken.addingClamped(part.bytes ?? 0)
         weighing[number] = .success(examination)
       } catch {
-        weighing[number] = .failure(Fault(error))
+        weighing[number] = .failure(Failure(error))
       }
     }
     return Report(
@@ -71,9 +71,9 @@ struct StagingWorker: Sendable {
     let arrival = importers.arrival(of: part)
     // An importer that an earlier session took holds what a judge would find in use.
     let judge: any PartJudge = try transfer.staged(ofPart: number)?.importer ?? importers.judge(of: part)
-    guard let offer = Offer(estimated: part) else { throw ArchiveError(notTaken: part) }
+    guard let offer = Offer(estimated: part) else { throw Failure(notTaken: part) }
     let leftOut = try judge.unplaceable(offer.contents.roots).map { root, reason in
-      ReceiverEngine.UnplacedRoot(root: UInt32(root), fault: Fault(reason))
+      ReceiverEngine.UnplacedRoot(root: UInt32(root), fault: Failure(reason))
     }
     transfer.leaveOut(leftOut.count, ofPart: number)
     let (staging, begun) = (transfer.staged(ofPart: number)?.staging, transfer.begun[number])
@@ -118,10 +118,10 @@ struct StagingWorker: Sendable {
   ) throws -> Bool {
     let isKnown = store.device(record.client, as: .receiver) != nil
     if let entry = transfer.entry {
-      if entry.isForgotten { throw Fault.forgotten }
+      if entry.isForgotten { throw Failure.forgotten }
       return record.keepsPairing && isKnown
     }
-    if setup.wasKnown(record), !isKnown { throw Fault.forgotten }
+    if setup.wasKnown(record), !isKnown { throw Failure.forgotten }
     let now = Timestamp.coarseNow().seconds
     let isKept =
       try record.keepsPairing && (isKnown || !setup.options.knownDevices.areExpected) && keep(record, now, in: store)
@@ -154,7 +154,7 @@ struct StagingWorker: Sendable {
   /// Judges a part's totals, makes the staging directory where there is none, and lists the existing
   /// items of the destination.
   func stage(_ order: ReceiverEngine.StagingOrder, _ streams: StreamCounts) throws -> ReceiverPerformer.WorkerReport {
-    if transfer.entry?.isForgotten == true { throw Fault.forgotten }
+    if transfer.entry?.isForgotten == true { throw Failure.forgotten }
     transfer.traffic.begin(order.part)
     let known = transfer.staged(ofPart: order.part)
     guard let wanted = transfer.part(order.part) else { preconditionFailure("a part is offered of a recorded plan") }
@@ -182,7 +182,7 @@ struct StagingWorker: Sendable {
     let held = staging?.settled(of: order.offer) ?? (transfer.begun[order.part] == nil ? Tally() : order.held)
     let check = try setup.claims.claim(
       order.offer, of: transfer, hasBegun: staging != nil, terms.existing
-    ) { (others) throws(ArchiveError) in
+    ) { (others) throws(Failure) in
       // What is held needs no more room.
       let isHeld = held.items >= order.offer.items && held.bytes >= order.offer.bytes
       return try importer.judge(order.offer.besides(isHeld ? Tally() : others), held: held, on: terms)
@@ -292,7 +292,7 @@ struct RecoveryWorker: Sendable {
         guard setup.options.keeps else { throw error }
         // It is tried again when its sender comes, and hinders no other transfer.
         let identifier = one.remembered.transfer.hexadecimal.prefix(8)
-        setup.notice("the transfer \(identifier) cannot be taken back: \(Fault(error).message)")
+        setup.notice("the transfer \(identifier) cannot be taken back: \(Failure(error).message)")
         known.append(describeUnseen(one.remembered))
       }
     }
@@ -390,7 +390,7 @@ struct RecoveryWorker: Sendable {
   ) throws -> Staging? {
     do {
       return try importer.recover(offer, transfer: identifier, keys: keys)
-    } catch let error as ArchiveError where error.code == .journal {
+    } catch let error as Failure where error.code == .journal {
       setup.notice("\(error); it is left as it is, and everything is sent again")
       return nil
     }

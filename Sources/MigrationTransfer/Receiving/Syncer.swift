@@ -26,7 +26,7 @@ final class Syncer: Sendable {
   }
 
   /// Syncs whenever something was written, until it is stopped.
-  func run() throws(ArchiveError) {
+  func run() throws(Failure) {
     while !waitOrStop() {
       let streams = streams.all
       let written = streams.map(\.writtenFrames)

@@ -178,20 +178,20 @@ extension ConnectionError {
   }
 
   /// The failure of a user's transfer; nil where it is not a relay's refusal, or may pass.
-  var relayFailure: TransferFailure? {
+  var relayFailure: Failure? {
     guard case .relay(let reason) = code else { return nil }
     switch reason {
     case .token:
-      return TransferFailure(
+      return Failure(
         .refused, description, hint: "Ask for the relay's token, and name a file with it by --via-token-file.")
     case .absent:
-      return TransferFailure(
+      return Failure(
         .pairing, description,
         hint: "Check the number that the other device shows: it gets a new one when it has lost the relay.")
     case .volume:
-      return TransferFailure(
-        .connectionLost, description, hint: "Try again tomorrow, or use another relay on both devices.")
-    case .malformed: return TransferFailure(.failed, description, hint: "Install a current peer there or here.")
+      return Failure(
+        .unreachable, description, hint: "Try again tomorrow, or use another relay on both devices.")
+    case .malformed: return Failure(.failed, description, hint: "Install a current peer there or here.")
     case .busy, .ending, .idle: return nil
     }
   }

@@ -221,9 +221,9 @@ private struct RelayLine: ~Copyable {
       let asking = Asking(socket, .register, until: now + RelayRegistration.patience)
       asking.isConnected = true
       registration = (asking, RelayRegistration(now: now))
-    } catch let error as TransferFailure {
+    } catch let error as Failure {
       lose(.lost(error.message))
-    } catch Race.Failure.lost(_, _, let error) {
+    } catch Race.End.lost(_, _, let error) {
       lose(.lost("\(error)"))
     } catch {
       lose(.lost("it cannot be reached"))

@@ -30,7 +30,7 @@ struct WayRound: Sendable {
       port: .shared(port), patience: length, wakeup: wakeup, isStopped: isStopped)
     // Without it, the receiver must be the end that is reached.
     let door = try? ListeningSocket(host: nil, port: port, sharesPort: true)
-    do throws(Race.Failure) {
+    do throws(Race.End) {
       var course = try Race.Course(race, with: door)
       var greetings: [Greeting] = []
       while true {

@@ -10,23 +10,23 @@ struct CodeTries: Sendable {
   private let name: CodeName
 
   /// Fails if the code is used up, and if its tries could not be counted.
-  init(of code: PairingCode, in store: TransferStore) throws(Fault) {
+  init(of code: PairingCode, in store: TransferStore) throws(Failure) {
     (self.store, self.code) = (store, code)
     name = try CodeName(code, salt: try store.saltOfTries())
     guard try store.withTries(of: code, name, { $0.left($1) }) > 0 else { throw .codeUsedUp }
   }
 
   /// Spends one try, durably. Fails if none is left.
-  func spend() throws(Fault) {
+  func spend() throws(Failure) {
     guard try store.withTries(of: code, name, { $0.spend($1) }) else { throw .codeUsedUp }
   }
 
   /// Gives it back: the other device has proved the code too.
-  func giveBack() throws(Fault) { try store.withTries(of: code, name) { $0.giveBack($1) } }
+  func giveBack() throws(Failure) { try store.withTries(of: code, name) { $0.giveBack($1) } }
 }
 
-extension Fault {
-  fileprivate static let codeUsedUp = Fault(
+extension Failure {
+  fileprivate static let codeUsedUp = Failure(
     .pairing, "this code was tried three times from this device, and is used up",
     hint: "Use a new code: 'peer receive' shows one within ten minutes, and at once when it is started again.")
 }
@@ -38,11 +38,11 @@ private struct CodeName: Equatable, Sendable {
   let salt: [UInt8]
   let check: UInt128
 
-  init(_ code: PairingCode, salt: [UInt8]) throws(Fault) {
+  init(_ code: PairingCode, salt: [UInt8]) throws(Failure) {
     self.salt = salt
     var digits = code.digits
     defer { cleanse(&digits) }
-    check = try TLSError.mapped(PairingSecret.check(ofDigits: digits, salt: salt)) { Fault($0) }
+    check = try TLSError.mapped(PairingSecret.check(ofDigits: digits, salt: salt)) { Failure($0) }
   }
 }
 
@@ -90,7 +90,7 @@ extension TransferStore {
   private static let turn = Duration.seconds(5)
 
   /// The salt of the record; a new one where there is none.
-  fileprivate func saltOfTries() throws(Fault) -> [UInt8] {
+  fileprivate func saltOfTries() throws(Failure) -> [UInt8] {
     let bytes = try storing { () throws(SystemError) in try Self.tries(in: openOrMakeFolder(Self.codesFolder)) }
     return try triesRecord(bytes)?.salt ?? randomBytes(CodeName.saltSize)
   }
@@ -98,7 +98,7 @@ extension TransferStore {
   /// Reads and changes the tries of a code, durably, while no other sender of this store does.
   fileprivate func withTries<Result>(
     of code: PairingCode, _ known: CodeName, _ body: (inout SpentTries, UInt128) -> Result
-  ) throws(Fault) -> Result {
+  ) throws(Failure) -> Result {
     var name = known
     while true {
       let (salt, result) = try withTries(name, body)
@@ -112,14 +112,14 @@ extension TransferStore {
   /// Does so if the record has the salt of the name; returns the salt of the record.
   private func withTries<Result>(
     _ name: CodeName, _ body: (inout SpentTries, UInt128) -> Result
-  ) throws(Fault) -> (salt: [UInt8], result: Result?) {
+  ) throws(Failure) -> (salt: [UInt8], result: Result?) {
     let (folder, isOurs, bytes) = try storing { () throws(SystemError) in
       let folder = try openOrMakeFolder(Self.codesFolder)
       let isOurs = try folder.directory.descriptor.lockOnceFree(within: Self.turn)
       return (folder, isOurs, try Self.tries(in: folder))
     }
     guard isOurs else {
-      throw Fault(.inUse, "other senders take long to count the tries of their codes", hint: "Try again.")
+      throw Failure(.inUse, "other senders take long to count the tries of their codes", hint: "Try again.")
     }
     let before = try triesRecord(bytes)
     var record = before ?? TriesRecord(salt: name.salt)
@@ -139,10 +139,10 @@ extension TransferStore {
     return (record.salt, result)
   }
 
-  private func triesRecord(_ bytes: [UInt8]?) throws(Fault) -> TriesRecord? {
+  private func triesRecord(_ bytes: [UInt8]?) throws(Failure) -> TriesRecord? {
     try Violation.mapped(bytes.map { bytes throws(Violation) in try TriesRecord(encoded: bytes) }) { _ in
-      Fault(
-        .device, "the record of codes that were tried, in \(VisibleText.quoted(home)), is damaged",
+      Failure(
+        .failed, "the record of codes that were tried, in \(VisibleText.quoted(home)), is damaged",
         hint: "Remove its folder 'codes', and use a new code.")
     }
   }

@@ -96,13 +96,13 @@ extension Fields {
 extension TransferStore {
   /// What a person has answered about a known device's transfers to a place. A damaged record has no
   /// answers: what it covered is asked again, or refused.
-  func consent(of peer: KeyFingerprint, at place: [UInt8]) throws(Fault) -> Consent {
+  func consent(of peer: KeyFingerprint, at place: [UInt8]) throws(Failure) -> Consent {
     guard device(peer, as: .receiver) != nil, let directory = try deviceFolder(peer) else { return Consent() }
     return Consent(in: directory.directory, for: place)
   }
 
   /// Keeps a person's answers for the next plan of a known device to the same place, durably.
-  func keep(_ consent: Consent, of peer: KeyFingerprint, at place: [UInt8]) throws(Fault) {
+  func keep(_ consent: Consent, of peer: KeyFingerprint, at place: [UInt8]) throws(Failure) {
     guard consent != Consent(), device(peer, as: .receiver) != nil, let directory = try deviceFolder(peer) else {
       return
     }

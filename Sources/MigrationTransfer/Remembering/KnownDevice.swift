@@ -1,5 +1,5 @@
 package import MigrationArchive
-package import MigrationEngine
+import MigrationEngine
 import MigrationSystem
 import MigrationTLS
 package import MigrationWire
@@ -140,7 +140,7 @@ extension TransferStore {
 
   /// All known devices, those used last first. Damaged records are left out, and those whose time is
   /// over.
-  package func devices(as role: Role? = nil, _ wanted: KnownDevices? = nil) throws(Fault) -> [KnownDevice] {
+  package func devices(as role: Role? = nil, _ wanted: KnownDevices? = nil) throws(Failure) -> [KnownDevice] {
     guard let folder = try openFolder(Self.devicesFolder) else { return [] }
     return try names(folder).compactMap { Self.device($0, in: folder) }
       .filter { (role == nil || $0.role == role) && wanted?.has($0) ?? true }
@@ -163,7 +163,7 @@ extension TransferStore {
 
   /// Keeps a pairing, durably, or notes the newest label and address of one that was kept. Returns
   /// false where there are too many. In `changingDevices`, as everything that writes such a record.
-  func keep(_ device: KnownDevice) throws(Fault) -> Bool {
+  func keep(_ device: KnownDevice) throws(Failure) -> Bool {
     let known = try devices()
     var device = device
     if let earlier = known.first(where: { $0.peer == device.peer }) {
@@ -196,19 +196,19 @@ extension TransferStore {
   }
 
   /// Forgets a device that was only expected: its pairing is not kept.
-  func unexpect(_ peer: KeyFingerprint, as role: Role) throws(Fault) {
+  func unexpect(_ peer: KeyFingerprint, as role: Role) throws(Failure) {
     guard let device = device(peer, as: role), device.until != nil, device.transfers == 0 else { return }
     try remove(device)
   }
 
   /// Notes that a transfer begins with a device, if that is a known one.
-  func noteUse(of peer: KeyFingerprint, as role: Role, label: String, address: String, now: Int64) throws(Fault) {
+  func noteUse(of peer: KeyFingerprint, as role: Role, label: String, address: String, now: Int64) throws(Failure) {
     guard var device = device(peer, as: role) else { return }
     (device.label, device.address, device.lastUsed, device.transfers) = (label, address, now, device.transfers + 1)
     try write(device)
   }
 
-  private func write(_ device: KnownDevice) throws(Fault) {
+  private func write(_ device: KnownDevice) throws(Failure) {
     try storing { () throws(SystemError) in
       let folder = try openOrMakeFolder(Self.devicesFolder)
       let name = Array(device.identifier.utf8)
@@ -223,7 +223,7 @@ extension TransferStore {
   }
 
   /// Removes the known devices whose time is over, with what is recorded of them.
-  func purgeDevices(at time: StoreTime) throws(Fault) {
+  func purgeDevices(at time: StoreTime) throws(Failure) {
     guard let folder = try openFolder(Self.devicesFolder) else { return }
     for name in try names(folder) {
       guard let directory = try? folder.directory.openChildDirectory(name), let bytes = try? Self.read(directory),
@@ -235,7 +235,7 @@ extension TransferStore {
   }
 
   /// The folder of a known device's records; nil if there is none.
-  func deviceFolder(_ peer: KeyFingerprint) throws(Fault) -> SharedDirectory? {
+  func deviceFolder(_ peer: KeyFingerprint) throws(Failure) -> SharedDirectory? {
     guard let folder = try openFolder(Self.devicesFolder),
       let directory = try? folder.directory.openChildDirectory(Array(peer.description.utf8))
     else { return nil }
@@ -248,7 +248,7 @@ extension TransferStore {
   /// that is not known, and for parts of which none is kept.
   package func arrivedItems(
     from peer: KeyFingerprint, _ part: Part, at place: [UInt8], removals: [[UInt8]: ArrivedItems.Removals] = [:]
-  ) throws(Fault) -> ArrivedItems? {
+  ) throws(Failure) -> ArrivedItems? {
     try arrivedItems(from: peer, part, at: place, removals) { (folder, name) throws(SystemError) in
       try folder.openOrCreateFile(name)
     }
@@ -257,7 +257,7 @@ extension TransferStore {
   private func arrivedItems(
     from peer: KeyFingerprint, _ part: Part, at place: [UInt8], _ removals: [[UInt8]: ArrivedItems.Removals] = [:],
     by open: (borrowing Directory, [UInt8]) throws(SystemError) -> Descriptor
-  ) throws(Fault) -> ArrivedItems? {
+  ) throws(Failure) -> ArrivedItems? {
     guard let name = part.nameOfArrivals, device(peer, as: .receiver) != nil,
       let folder = try openFolder(Self.devicesFolder)
     else { return nil }
@@ -283,28 +283,26 @@ extension TransferStore {
   }
 
   /// Gives the only device whose name, label or key begins so the user's name.
-  package func name(_ typed: String, _ name: String) throws(TransferFailure) -> KnownDevice {
+  package func name(_ typed: String, _ name: String) throws(Failure) -> KnownDevice {
     do {
       return try changingDevices {
         var device = try only(typed)
         device.name = name
         // A receiver may keep their data apart by these names.
         guard try devices().allSatisfy({ $0.peer == device.peer || $0.name != name }) else {
-          throw TransferFailure(
+          throw Failure(
             .usage, "another known device is called \(VisibleText.quoted(Array(name.utf8)))",
             hint: "Write another name.")
         }
         try write(device)
         return device
       }
-    } catch let failure as TransferFailure {
-      throw failure
     } catch {
-      throw Fault(error).failure
+      throw Failure(error)
     }
   }
 
-  func remove(_ device: KnownDevice) throws(Fault) {
+  func remove(_ device: KnownDevice) throws(Failure) {
     guard let folder = try openFolder(Self.devicesFolder) else { return }
     try storing { () throws(SystemError) in
       try folder.directory.removeTree(Array(device.identifier.utf8))
@@ -314,18 +312,18 @@ extension TransferStore {
 
   /// The only device that the user can mean: by its whole name or label, or the first digits of its
   /// key.
-  func only(_ typed: String) throws(TransferFailure) -> KnownDevice {
-    let known = try Fault.mapped(devices()) { $0.failure }
+  func only(_ typed: String) throws(Failure) -> KnownDevice {
+    let known = try devices()
     var found = known.filter { $0.name == typed }
     if found.isEmpty { found = known.filter { $0.label == typed } }
     if found.isEmpty, typed.count >= Self.shortestPrefix { found = known.filter { $0.identifier.hasPrefix(typed) } }
     guard let device = found.first else {
-      throw TransferFailure(
+      throw Failure(
         .usage, "no known device is called \(VisibleText.quoted(Array(typed.utf8)))",
         hint: "'peer device list' shows them all.")
     }
     guard found.count == 1 else {
-      throw TransferFailure(
+      throw Failure(
         .usage, "\(found.count) known devices are called \(VisibleText.quoted(Array(typed.utf8)))",
         hint: "Write the first digits of the ID that 'peer device list' shows.")
     }
@@ -334,7 +332,7 @@ extension TransferStore {
 
   /// Keeps other senders of this store from using a pairing as long as the result lives; nil where
   /// the device is not known any more.
-  func hold(_ peer: KeyFingerprint) throws(Fault) -> SharedDirectory? {
+  func hold(_ peer: KeyFingerprint) throws(Failure) -> SharedDirectory? {
     guard let folder = try openFolder(Self.devicesFolder) else { return nil }
     let directory: SharedDirectory
     let isOurs: Bool
@@ -343,11 +341,11 @@ extension TransferStore {
       isOurs = try directory.directory.descriptor.lockOnceFree()
     } catch {
       if error.isNotFound { return nil }
-      throw Fault(store: "the known device cannot be used", error)
+      throw Failure(store: "the known device cannot be used", error)
     }
     guard isOurs else {
       let holder = directory.directory.descriptor.lockHolder().map { " (process \($0))" } ?? ""
-      throw Fault(
+      throw Failure(
         .inUse, "another 'peer send'\(holder) is sending to that device", hint: "Wait until it is done, and try again.")
     }
     return directory

@@ -144,7 +144,7 @@ package final class TransferEntry: Sendable {
   }
 
   /// Changes the record, durably and at once.
-  package func update(_ change: (inout RememberedTransfer) -> Void) throws(Fault) {
+  package func update(_ change: (inout RememberedTransfer) -> Void) throws(Failure) {
     LoopThread.check("write a transfer's entry")
     do {
       try state.withLock { (state) throws(SystemError) in
@@ -156,7 +156,7 @@ package final class TransferEntry: Sendable {
         state.remembered = changed
       }
     } catch {
-      throw Fault(store: "the record of the transfer cannot be written", error)
+      throw Failure(store: "the record of the transfer cannot be written", error)
     }
   }
 
@@ -172,7 +172,7 @@ package final class TransferEntry: Sendable {
 
   /// Records the end of a part, with the names of the items that are not stored. The record stays
   /// until both ends know the end.
-  func finish(_ part: UInt16, _ done: Done, notStored: [NotStored]) throws(Fault) {
+  func finish(_ part: UInt16, _ done: Done, notStored: [NotStored]) throws(Failure) {
     let now = Timestamp.coarseNow().seconds
     try update { remembered in
       remembered.lastSeen = now
@@ -184,13 +184,13 @@ package final class TransferEntry: Sendable {
   }
 
   /// Forgets the transfer.
-  package func remove() throws(Fault) {
+  package func remove() throws(Failure) {
     do {
       try transfers.directory.removeTree(name)
       try transfers.directory.synchronize()
     } catch {
       if error.isNotFound { return }
-      throw Fault(store: "the record of the transfer cannot be removed", error)
+      throw Failure(store: "the record of the transfer cannot be removed", error)
     }
   }
 }

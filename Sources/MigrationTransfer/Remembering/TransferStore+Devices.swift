@@ -1,7 +1,7 @@
 import MigrationArchive
-package import MigrationEngine
+import MigrationEngine
 import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
 /// A device that was forgotten, and its unfinished transfers, which were removed with it.
 package struct ForgottenDevice: Sendable {
@@ -22,7 +22,7 @@ extension TransferStore {
     guard
       try storing({ () throws(SystemError) in try folder.directory.descriptor.lockOnceFree(within: Self.endPatience) })
     else {
-      throw Fault(
+      throw Failure(
         .inUse, "another process changes the records of known devices in \(VisibleText.quoted(home))",
         hint: "Try again.")
     }
@@ -31,7 +31,7 @@ extension TransferStore {
 
   /// Forgets a device: it needs a code from now on. All of its transfers end: a process that works on
   /// one ends it, and otherwise it is removed here.
-  package func forgetDevice(_ typed: String) throws(TransferFailure) -> ForgottenDevice {
+  package func forgetDevice(_ typed: String) throws(Failure) -> ForgottenDevice {
     do {
       let (device, plans) = try changingDevices {
         let device = try only(typed)
@@ -42,10 +42,8 @@ extension TransferStore {
       var forgotten = ForgottenDevice(device: device)
       for plan in plans { try end(plan, &forgotten) }
       return forgotten
-    } catch let failure as TransferFailure {
-      throw failure
     } catch {
-      throw Fault(error).failure
+      throw Failure(error)
     }
   }
 
@@ -57,7 +55,7 @@ extension TransferStore {
   }
 
   /// Marks the transfers of a device, durably: from here on, no process continues one.
-  private func marked(of device: KnownDevice) throws(Fault) -> [Plan] {
+  private func marked(of device: KnownDevice) throws(Failure) -> [Plan] {
     guard let transfers = try openIfThere() else { return [] }
     var plans: [Plan] = []
     for name in try names(transfers) {

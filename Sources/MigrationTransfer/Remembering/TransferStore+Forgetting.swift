@@ -1,5 +1,5 @@
 import MigrationArchive
-package import MigrationEngine
+import MigrationEngine
 import MigrationSystem
 package import MigrationWire
 
@@ -24,7 +24,7 @@ extension TransferStore {
 
   /// Removes the staging directory and the record of the transfer whose identifier begins with some
   /// digits. If this device is both ends, it removes both.
-  package func forget(_ prefix: String) throws(TransferFailure) -> Forgotten {
+  package func forget(_ prefix: String) throws(Failure) -> Forgotten {
     guard let (transfers, names) = try named(prefix) else { return try forgetLeftover(prefix) }
     // Locks both before it removes one.
     var taken: [Taken] = []
@@ -38,8 +38,8 @@ extension TransferStore {
   /// Removes the unfinished transfers without a connection for more than so many seconds; those that a
   /// process works on stay. So does data without a record, as another store may have that: the user
   /// names it.
-  package func forget(olderThan age: Int64, at time: StoreTime) throws(TransferFailure) -> [Forgotten] {
-    let listing = try Fault.mapped(list()) { $0.failure }
+  package func forget(olderThan age: Int64, at time: StoreTime) throws(Failure) -> [Forgotten] {
+    let listing = try list()
     var forgotten: [Forgotten] = []
     for listed in listing.transfers where !listed.isInUse && !listed.remembered.isDone {
       if time.isOver(age, since: listed.remembered.lastSeen) {
@@ -50,12 +50,12 @@ extension TransferStore {
   }
 
   /// Removes the staged data without a record, of the only part with a prefix.
-  private func forgetLeftover(_ prefix: String) throws(TransferFailure) -> Forgotten {
-    let found = try Fault.mapped(listEverything()) { $0.failure }.leftovers.filter {
+  private func forgetLeftover(_ prefix: String) throws(Failure) -> Forgotten {
+    let found = try listEverything().leftovers.filter {
       $0.identifier.hexadecimal.hasPrefix(prefix)
     }
     guard let identifier = found.first?.identifier else {
-      throw TransferFailure(
+      throw Failure(
         .usage, "no transfer has an ID that begins with '\(prefix)'", hint: "'peer resume list' shows them all.")
     }
     try Self.checkOnly(Set(found.map(\.identifier)).count, prefix)
@@ -63,23 +63,23 @@ extension TransferStore {
     return Forgotten(transfer: identifier)
   }
 
-  private static func checkOnly(_ count: Int, _ prefix: String) throws(TransferFailure) {
+  private static func checkOnly(_ count: Int, _ prefix: String) throws(Failure) {
     guard count == 1 else {
-      throw TransferFailure(
+      throw Failure(
         .usage, "\(count) transfers have an ID that begins with '\(prefix)'", hint: "Write more digits of it.")
     }
   }
 
   /// The directories of the only transfer with a prefix; nil if there is none.
-  private func named(_ prefix: String) throws(TransferFailure) -> (transfers: SharedDirectory, names: [[UInt8]])? {
-    guard let transfers = try Fault.mapped(openIfThere(), { $0.failure }) else { return nil }
-    let found = try Fault.mapped(names(transfers)) { $0.failure }.filter { $0.starts(with: prefix.utf8) }
+  private func named(_ prefix: String) throws(Failure) -> (transfers: SharedDirectory, names: [[UInt8]])? {
+    guard let transfers = try openIfThere() else { return nil }
+    let found = try names(transfers).filter { $0.starts(with: prefix.utf8) }
     if found.isEmpty { return nil }
     try Self.checkOnly(Set(found.map { $0.prefix(32) }).count, prefix)
     return (transfers, found)
   }
 
-  private func take(_ name: [UInt8], in transfers: SharedDirectory) throws(TransferFailure) -> Taken? {
+  private func take(_ name: [UInt8], in transfers: SharedDirectory) throws(Failure) -> Taken? {
     let directory: SharedDirectory
     let isOurs: Bool
     do throws(SystemError) {
@@ -87,10 +87,10 @@ extension TransferStore {
       isOurs = try directory.directory.descriptor.lock()
     } catch {
       if error.isNotFound { return nil }
-      throw Fault(store: "the transfer \(Self.shown(name)) cannot be taken", error).failure
+      throw Failure(store: "the transfer \(Self.shown(name)) cannot be taken", error)
     }
     guard isOurs else {
-      throw Fault.taken(Self.shown(name), by: directory.directory.descriptor.lockHolder()).failure
+      throw Failure.taken(Self.shown(name), by: directory.directory.descriptor.lockHolder())
     }
     let remembered = try? Self.remembered(
       Self.read(directory.directory), name, in: directory.directory, allowsOlder: true)
@@ -98,7 +98,7 @@ extension TransferStore {
   }
 
   /// Removes the staging directory and the record. Returns a part that may still be there, if any.
-  private func remove(_ end: Taken, in transfers: SharedDirectory) throws(TransferFailure) -> String? {
+  private func remove(_ end: Taken, in transfers: SharedDirectory) throws(Failure) -> String? {
     if let remembered = end.remembered { return try discard(end.name, remembered, in: transfers) }
     let isReceiver = end.name.suffix(7) == Array("receive".utf8)[...]
     let digits = String(decoding: end.name.prefix(32), as: UTF8.self)
@@ -111,33 +111,31 @@ extension TransferStore {
   /// part that may still be there, if any.
   func discard(
     _ name: [UInt8], _ remembered: RememberedTransfer, in transfers: SharedDirectory
-  ) throws(TransferFailure) -> String? {
+  ) throws(Failure) -> String? {
     let left = try Self.clear(remembered)
     try removeRecord(name, in: transfers)
     return left
   }
 
-  private func removeRecord(_ name: [UInt8], in transfers: SharedDirectory) throws(TransferFailure) {
+  private func removeRecord(_ name: [UInt8], in transfers: SharedDirectory) throws(Failure) {
     do {
       // The process that worked on it may have been faster.
       try transfers.directory.removeTree(ifThere: name)
       try transfers.directory.synchronize()
     } catch {
-      throw Fault(store: "the record of the transfer cannot be removed", error).failure
+      throw Failure(store: "the record of the transfer cannot be removed", error)
     }
   }
 
   /// Removes the staging directories. Returns a part that may still be there, if any.
-  private static func clear(_ remembered: RememberedTransfer) throws(TransferFailure) -> String? {
+  private static func clear(_ remembered: RememberedTransfer) throws(Failure) -> String? {
     guard let destination = remembered.destination else { return nil }
     var left: String?
     for (number, part) in remembered.parts.enumerated() {
       guard let begun = part.begun else { continue }
       let identifier = remembered.transfer.ofPart(UInt16(number))
-      let clause = try ArchiveError.mapped(
-        StagingArea.discard(
+      let clause = try StagingArea.discard(
           identifier, begun.keys, from: begun.elsewhere ?? destination, isFinished: part.finished != nil)
-      ) { TransferFailure($0) }
       left = clause ?? left
     }
     return left
@@ -175,7 +173,7 @@ extension TransferStore {
 
   /// Forgets the unfinished transfers of a destination that are too old or, from the one with the
   /// oldest connection on, too much; those that a process works on stay.
-  package func expire(_ keeping: Keeping, at destination: [UInt8], at time: StoreTime) throws(Fault) -> [Expired] {
+  package func expire(_ keeping: Keeping, at destination: [UInt8], at time: StoreTime) throws(Failure) -> [Expired] {
     guard keeping.isLimited else { return [] }
     var (kept, expired): (UInt64, [Expired]) = (0, [])
     let unfinished = try remembered(at: destination).filter { !$0.remembered.isDone }

@@ -10,7 +10,7 @@ extension TransferStore {
 
   /// The key that this device shows as a receiver in every session: made where there is none yet, if
   /// that is wanted.
-  func identity(orMake makes: Bool) throws(Fault) -> Identity? {
+  func identity(orMake makes: Bool) throws(Failure) -> Identity? {
     do {
       if let folder = try openFolder(Self.devicesFolder), let bytes = try Self.identity(in: folder) {
         return try Identity(encoded: bytes)
@@ -28,8 +28,8 @@ extension TransferStore {
       }
     } catch {
       let file = VisibleText.quoted(home + Array("/devices/key".utf8))
-      throw Fault(
-        .storage, "this device's key for known devices, \(file), cannot be used: \(Fault(error).message)",
+      throw Failure(
+        .storage, "this device's key for known devices, \(file), cannot be used: \(Failure(error).message)",
         hint: "Remove that file: known devices then need a code once more.")
     }
   }

@@ -1,5 +1,5 @@
 import MigrationArchive
-package import MigrationEngine
+import MigrationEngine
 import MigrationSystem
 package import MigrationWire
 
@@ -18,13 +18,13 @@ extension TransferStore {
   }
 
   /// All records, and the data without one.
-  package func listEverything() throws(Fault) -> Listing {
+  package func listEverything() throws(Failure) -> Listing {
     var listing = try list()
     listing.leftovers = try leftovers(besides: listing)
     return listing
   }
 
-  private func leftovers(besides listing: Listing) throws(Fault) -> [Leftover] {
+  private func leftovers(besides listing: Listing) throws(Failure) -> [Leftover] {
     var known = Set(listing.damaged.map(\.identifier))
     for remembered in listing.transfers.map(\.remembered) {
       for part in remembered.parts.indices { known.insert(remembered.transfer.ofPart(UInt16(part)).hexadecimal) }
@@ -55,16 +55,16 @@ extension TransferStore {
   ///
   /// The lock is on a file of the store, named for the directory: any user who may read the
   /// directory could lock the directory itself. The file remains.
-  func lock(_ directory: FileStatus, at path: [UInt8]) throws(Fault) -> DiskFile {
+  func lock(_ directory: FileStatus, at path: [UInt8]) throws(Failure) -> DiskFile {
     let file = try storing { () throws(SystemError) in
       try openOrMakeFolder(Self.destinationsFolder).directory.openOrCreateFile(Self.lockName(directory))
     }
     // A file system without locks cannot detect other receivers.
     guard (try? file.lockOnceFree()) != false else {
       let holder = file.lockHolder().map { " (process \($0))" } ?? ""
-      throw Fault(
+      throw Failure(
         .inUse, "another 'peer receive'\(holder) is already receiving into \(VisibleText.quoted(path))",
-        about: TransferFailure.Subject(name: path))
+        name: path)
     }
     // A receiver can do without this: it only tells where to look for leftovers.
     try? file.write(at: 0, path.span)
@@ -77,7 +77,7 @@ extension TransferStore {
   }
 
   /// The directories into which receivers of this store have received.
-  private func destinations() throws(Fault) -> [[UInt8]] {
+  private func destinations() throws(Failure) -> [[UInt8]] {
     guard let folder = try openFolder(Self.destinationsFolder) else { return [] }
     return try storing { () throws(SystemError) in
       let paths = try folder.directory.names().compactMap {
@@ -91,8 +91,8 @@ extension TransferStore {
 
   /// Removes the leftovers whose number begins with some digits, in every destination; returns how
   /// many there were.
-  func removeLeftovers(_ prefix: String) throws(TransferFailure) -> Int {
-    let found = try Fault.mapped(destinations()) { $0.failure }.flatMap { Self.staged(in: $0) }.filter {
+  func removeLeftovers(_ prefix: String) throws(Failure) -> Int {
+    let found = try destinations().flatMap { Self.staged(in: $0) }.filter {
       $0.identifier.hexadecimal.hasPrefix(prefix)
     }
     for leftover in found { try remove(leftover) }
@@ -101,25 +101,25 @@ extension TransferStore {
 
   /// Removes one, unless a receiver of this store is at work there, or its import has set old data
   /// aside: without its record, nothing can bring that back.
-  func remove(_ leftover: Leftover) throws(TransferFailure) {
+  func remove(_ leftover: Leftover) throws(Failure) {
     do {
       let directory = SharedDirectory(try Directory.open(leftover.destination))
       let hold = try lock(try directory.directory.status(), at: leftover.destination)
       if let aside = try StagingArea.setAside(by: leftover.name, in: directory).first {
-        throw Fault(
+        throw Failure(
           .importFailed,
           "\(VisibleText.quoted(leftover.name)) has new data for old data that is set aside as "
             + VisibleText.quoted(aside),
           hint: "Give the old data its name back, or another one, and forget the transfer again.",
-          about: TransferFailure.Subject(name: aside.bytes))
+          name: aside.bytes)
       }
       try directory.directory.removeTree(leftover.name)
       try directory.directory.synchronize()
       extendLifetime(hold)
     } catch let error as SystemError {
-      throw Fault(store: "\(VisibleText.quoted(leftover.name)) cannot be removed", error).failure
+      throw Failure(store: "\(VisibleText.quoted(leftover.name)) cannot be removed", error)
     } catch {
-      throw Fault(error).failure
+      throw Failure(error)
     }
   }
 }

@@ -1,5 +1,5 @@
 import MigrationArchive
-package import MigrationEngine
+import MigrationEngine
 import MigrationSystem
 package import MigrationWire
 
@@ -47,7 +47,7 @@ package final class TransferStore: Sendable {
   package init(home: [UInt8]) { self.home = home }
 
   /// Creates a record, locked for this process until the entry is released.
-  package func create(_ remembered: RememberedTransfer) throws(Fault) -> TransferEntry {
+  package func create(_ remembered: RememberedTransfer) throws(Failure) -> TransferEntry {
     try storing { () throws(SystemError) in
       let transfers = try openOrMakeFolder(Self.folder)
       let name = Self.name(remembered.transfer, remembered.role)
@@ -70,7 +70,7 @@ package final class TransferStore: Sendable {
 
   /// Locks a record; nil if it is gone. Fails if another process holds it for longer than a moment:
   /// every `peer` reads all records when it starts.
-  package func open(_ transfer: TransferID, role: Role) throws(Fault) -> TransferEntry? {
+  package func open(_ transfer: TransferID, role: Role) throws(Failure) -> TransferEntry? {
     guard let transfers = try openIfThere() else { return nil }
     let (name, shown) = (Self.name(transfer, role), String(transfer.hexadecimal.prefix(8)))
     let directory: SharedDirectory
@@ -81,9 +81,9 @@ package final class TransferStore: Sendable {
       bytes = isOurs ? try Self.read(directory.directory) : []
     } catch {
       if error.isNotFound { return nil }
-      throw Fault(store: "the transfer \(shown) cannot be taken", error)
+      throw Failure(store: "the transfer \(shown) cannot be taken", error)
     }
-    guard isOurs else { throw Fault.taken(shown, by: directory.directory.descriptor.lockHolder()) }
+    guard isOurs else { throw Failure.taken(shown, by: directory.directory.descriptor.lockHolder()) }
     let entry = TransferEntry(
       try Self.remembered(bytes, name, in: directory.directory), directory, name: name, in: transfers)
     guard entry.isForgotten else { return entry }
@@ -93,11 +93,11 @@ package final class TransferStore: Sendable {
   }
 
   /// All records.
-  package func list() throws(Fault) -> Listing {
+  package func list() throws(Failure) -> Listing {
     guard let transfers = try openIfThere() else { return Listing() }
     var listing = Listing()
     for name in try names(transfers) {
-      do throws(Fault) {
+      do throws(Failure) {
         // Without a state it has gone, or is just being made.
         guard let (remembered, isInUse) = try look(at: name, in: transfers) else { continue }
         listing.transfers.append(Listed(remembered: remembered, isInUse: isInUse))
@@ -114,7 +114,7 @@ package final class TransferStore: Sendable {
   /// A record, and whether a process holds its lock; nil if there is none.
   private func look(
     at name: [UInt8], in transfers: SharedDirectory
-  ) throws(Fault) -> (RememberedTransfer, isInUse: Bool)? {
+  ) throws(Failure) -> (RememberedTransfer, isInUse: Bool)? {
     let directory: SharedDirectory
     let (bytes, isInUse): ([UInt8], Bool)
     do throws(SystemError) {
@@ -124,13 +124,13 @@ package final class TransferStore: Sendable {
       isInUse = directory.directory.descriptor.lockHolder() != nil
     } catch {
       if error.isNotFound { return nil }
-      throw Fault(error)
+      throw Failure(error)
     }
     return (try Self.remembered(bytes, name, in: directory.directory), isInUse)
   }
 
   /// The unfinished transfers of the same sources, newest first.
-  package func unfinishedSends(of sources: [[UInt8]]) throws(Fault) -> [Listed] {
+  package func unfinishedSends(of sources: [[UInt8]]) throws(Failure) -> [Listed] {
     try list().transfers.filter { $0.remembered.sources == sources }
   }
 
@@ -144,12 +144,12 @@ package final class TransferStore: Sendable {
   }
 
   /// The records of a destination, tombstones included, newest first.
-  package func remembered(at destination: [UInt8]) throws(Fault) -> [Listed] {
+  package func remembered(at destination: [UInt8]) throws(Failure) -> [Listed] {
     try list().transfers.filter { $0.remembered.destination == destination }
   }
 
   /// Removes tombstones that are old enough, and the incomplete records of a crash.
-  package func purge(at time: StoreTime) throws(Fault) {
+  package func purge(at time: StoreTime) throws(Failure) {
     try? changingDevices(orMake: false) { try purgeDevices(at: time) }
     // What another process is just making, or purging, waits for the next purge.
     guard let transfers = try openIfThere(), (try? transfers.directory.descriptor.lock()) == true else { return }
@@ -189,13 +189,13 @@ package final class TransferStore: Sendable {
   /// `allowsOlder` permits one of version 1, to be forgotten.
   static func remembered(
     _ bytes: [UInt8], _ name: [UInt8], in directory: borrowing Directory, allowsOlder: Bool = false
-  ) throws(Fault) -> RememberedTransfer {
+  ) throws(Failure) -> RememberedTransfer {
     guard allowsOlder || !RememberedTransfer.isOlder(bytes) else {
-      throw Fault(
+      throw Failure(
         .storage, "an older peer began it, and this one cannot continue it", hint: DataHint.forget.text)
     }
     guard !RememberedTransfer.isNewer(bytes) else {
-      throw Fault(
+      throw Failure(
         .storage, "a newer peer wrote its file on this device, and this one cannot read it",
         hint: "That peer can still continue it.")
     }
@@ -210,7 +210,7 @@ package final class TransferStore: Sendable {
       }
       return remembered
     } catch {
-      throw Fault(
+      throw Failure(
         .storage, "its file on this device is damaged", hint: DataHint.forget.text)
     }
   }
@@ -245,7 +245,7 @@ package final class TransferStore: Sendable {
     return secret?.count == 16 ? secret : nil
   }
 
-  func names(_ transfers: SharedDirectory) throws(Fault) -> [[UInt8]] {
+  func names(_ transfers: SharedDirectory) throws(Failure) -> [[UInt8]] {
     try storing { () throws(SystemError) in
       var names: [[UInt8]] = []
       try transfers.directory.forEachEntry { (name, kind) throws(SystemError) in
@@ -260,10 +260,10 @@ package final class TransferStore: Sendable {
   package static let folderName = "transfers"
   private static let folder = Array(folderName.utf8)
 
-  func openIfThere() throws(Fault) -> SharedDirectory? { try openFolder(Self.folder) }
+  func openIfThere() throws(Failure) -> SharedDirectory? { try openFolder(Self.folder) }
 
   /// A directory of the home; nil if there is none.
-  func openFolder(_ folder: [UInt8]) throws(Fault) -> SharedDirectory? {
+  func openFolder(_ folder: [UInt8]) throws(Failure) -> SharedDirectory? {
     try storing { () throws(SystemError) -> SharedDirectory? in
       do throws(SystemError) {
         return SharedDirectory(try Directory.open(home).openChildDirectory(folder))
@@ -286,9 +286,9 @@ package final class TransferStore: Sendable {
     return SharedDirectory(try home.openChildDirectory(folder))
   }
 
-  func storing<Value: ~Copyable>(_ body: () throws(SystemError) -> Value) throws(Fault) -> Value {
+  func storing<Value: ~Copyable>(_ body: () throws(SystemError) -> Value) throws(Failure) -> Value {
     try SystemError.mapped(body()) {
-      Fault(store: "the records of transfers in \(VisibleText.quoted(home)) cannot be used", $0)
+      Failure(store: "the records of transfers in \(VisibleText.quoted(home)) cannot be used", $0)
     }
   }
 }
@@ -313,7 +313,7 @@ extension TransferStore {
   /// and paths, or can put another one in its place. It need not exist yet.
   package static func check(
     _ path: [UInt8], owner: UInt32 = CurrentProcess.effectiveUserID, hint: String
-  ) throws(TransferFailure) {
+  ) throws(Failure) {
     do throws(Distrust) {
       _ = try Trust(owner).find(path)
     } catch {
@@ -321,7 +321,7 @@ extension TransferStore {
       if case .unreachable(let cause) = error.reason, cause.isNotFound || cause.isNotDirectory { return }
       let others =
         if case .unreachable = error.reason { "other users may be able to change" } else { "other users may change" }
-      throw TransferFailure(
+      throw Failure(
         .refused,
         "\(others) \(VisibleText.quoted(path)), which holds the records of transfers: "
           + "\(VisibleText.quoted(error.path)) \(error.clause)", hint: remedy(error, path, owner) ?? hint)

@@ -45,7 +45,7 @@ struct Dial {
 
   private var wakeup: Wakeup {
     get throws(DialFailure) {
-      do throws(SystemError) { return try Wakeup() } catch { throw .failed(Fault(error).failure) }
+      do throws(SystemError) { return try Wakeup() } catch { throw .failed(Failure(error)) }
     }
   }
 
@@ -53,7 +53,7 @@ struct Dial {
     let keys = try found(setup)
     let dialing = try dialing(keys)
     let addresses: [SocketAddress]
-    do throws(TransferFailure) { addresses = try route.addresses() } catch { throw .unresolved(error) }
+    do throws(Failure) { addresses = try route.addresses() } catch { throw .unresolved(error) }
     setup.post(.dialing(first: route.relay?.shown ?? addresses.first?.description ?? ""))
     switch keys {
     case .pairing(let keys): return try pair(keys, dialing, addresses, wakeup, setup)
@@ -70,7 +70,7 @@ struct Dial {
       do {
         if let transfer = try SendingTransfer.greeting(receiver, setup.store) { return .transfer(transfer) }
       } catch {
-        throw .failed(Fault(error).failure)
+        throw .failed(Failure(error))
       }
       throw .forgotten
     }
@@ -88,7 +88,7 @@ struct Dial {
       let context = try TLSContext(role: .client, identity: identity)
       return Dialing(context: context, pinned: pinned, hasSmallSegments: hasSmallSegments, relay: relay) { stop.isSet }
     } catch {
-      throw .failed(Fault(error).failure)
+      throw .failed(Failure(error))
     }
   }
 
@@ -122,7 +122,7 @@ struct Dial {
       throw unpaired(&connection, error, hasProved: false)
     }
     let receiver = shares.server
-    try Fault.mapped(keys.tries?.spend()) { DialFailure.failed($0.failure) }
+    do throws(Failure) { try keys.tries?.spend() } catch { throw .failed(error) }
     var isExpected: Bool? = false
     do throws(ConnectionError) {
       try ClientPairing.prove(shares, on: &connection, until: deadline)
@@ -219,7 +219,7 @@ struct Probe {
   func run() -> SenderPerformer.WorkerReport {
     do throws(SenderEngine.ProbeFailure) {
       let addresses: [SocketAddress]
-      do throws(TransferFailure) { addresses = try route.addresses() } catch { throw .unresolved(error) }
+      do throws(Failure) { addresses = try route.addresses() } catch { throw .unresolved(error) }
       let reached = try reach(addresses)
       if let relay = route.relay {
         return Report(.probed(.success(device(at: relay.place))), bringing: .addresses([reached]))
@@ -232,7 +232,7 @@ struct Probe {
   }
 
   private func reach(_ addresses: [SocketAddress]) throws(SenderEngine.ProbeFailure) -> SocketAddress {
-    do throws(Race.Failure) {
+    do throws(Race.End) {
       let wakeup = try Race.system { () throws(SystemError) in try Wakeup() }
       let waking = stop.waking(wakeup)
       defer { extendLifetime(waking) }
@@ -246,7 +246,7 @@ struct Probe {
       case .stopped: throw .stopped
       case .lost(let address, let obstacle, _):
         throw .unreached(route.relay.map { device(at: $0.place) } ?? device(at: address), by: obstacle)
-      case .broken(let error): throw .failed(error.fault.failure)
+      case .broken(let error): throw .failed(Failure(error))
       case .unfit(let failure): throw .failed(failure)
       }
     }
@@ -256,7 +256,7 @@ struct Probe {
   /// the user types anything.
   private func ask(
     _ relay: RelayAccess, _ socket: borrowing StreamSocket, _ wakeup: Wakeup
-  ) throws(Race.Failure) {
+  ) throws(Race.End) {
     let secret = try Race.system { () throws(SystemError) in try SystemRandom.bytes(RelayMeeting.secretSize) }
     let calling = RelayCalling(access: relay, errand: .meet(RelayMeeting(ofSecret: secret)))
     do throws(ConnectionError) {
@@ -265,7 +265,7 @@ struct Probe {
       switch error.code {
       case .relay(.absent): return
       case .stopped: throw .stopped
-      default: throw .unfit(error.relayFailure ?? error.fault.failure)
+      default: throw .unfit(error.relayFailure ?? error.failure)
       }
     }
   }
@@ -290,12 +290,12 @@ extension SenderEngine.DialFailure {
       self = .failed(failure)
     } else if error.code == .refused {
       self = .failed(
-        TransferFailure(
+        Failure(
           .pairing, "no secure connection came up: \(error)",
           hint: "Check that the address and port are those of a device that runs 'peer receive'."))
     } else {
-      let failure = TransferFailure(
-        .connectionLost, "the other device cannot be reached: \(error)",
+      let failure = Failure(
+        .unreachable, "the other device cannot be reached: \(error)",
         hint: "Check the address and the port, and that 'peer receive' is running there.")
       self =
         isReached && error.isCut
@@ -306,7 +306,7 @@ extension SenderEngine.DialFailure {
   /// The devices were not paired on a connection. Once this end has spent a try of the code, no answer
   /// of the other one makes it spend another: that would be one more guess.
   package init(ofPairing error: ConnectionError, hasProved: Bool) {
-    let failure = TransferFailure(unpaired: error, hasProved: hasProved)
+    let failure = Failure(unpaired: error, hasProved: hasProved)
     if hasProved {
       self = .failed(failure)
     } else if let place = error.place {
@@ -325,16 +325,16 @@ extension SenderEngine.DialFailure {
     // The receiver has no room, or has not noticed yet that the last session has ended.
     case .aborted(.busy) where !error.isLasting: self = .turnedAway(AbortReason.busy.failure, reason: "it is busy")
     case .aborted(.unknownPeer): self = .forgotten
-    case .relay(.token), .relay(.malformed): self = .failed(error.relayFailure ?? error.fault.failure)
+    case .relay(.token), .relay(.malformed): self = .failed(error.relayFailure ?? error.failure)
     default:
       self =
         error.isCut
-        ? .unreached(error.fault.failure, reason: error.description) : .failed(error.fault.failure)
+        ? .unreached(error.failure, reason: error.description) : .failed(error.failure)
     }
   }
 }
 
-extension TransferFailure {
+extension Failure {
   /// The pairing on a connection has failed.
   fileprivate init(unpaired error: ConnectionError, hasProved: Bool) {
     switch error.code {
@@ -361,11 +361,11 @@ extension SenderEngine.StreamEnd {
     case .lost, .closed, .refused, .timedOut, .stopped, .aborted(.busy), .relay: self = .lost(hasBrought: hasBrought)
     case .aborted(.unknownPeer): self = .refused("the other device has no session for them")
     case .told(let close) where close.code == .silent: self = .refused(error.description)
-    case .violated, .violation, .aborted, .told, .unproved, .stranger: self = .failed(error.fault)
+    case .violated, .violation, .aborted, .told, .unproved, .stranger: self = .failed(error.failure)
     }
   }
 
   private static func refused(_ reason: String) -> Self {
-    .turnedAway(Fault(.connection, "the data connections keep breaking: \(reason)"))
+    .turnedAway(Failure(.connection, "the data connections keep breaking: \(reason)"))
   }
 }

@@ -1,8 +1,8 @@
 package import MigrationDiscovery
-package import MigrationEngine
+import MigrationEngine
 package import MigrationSystem
 import MigrationTLS
-import MigrationWire
+package import MigrationWire
 
 /// Connects to the receiver at the first of its addresses that answers.
 struct Dialing: Sendable {
@@ -24,13 +24,13 @@ struct Dialing: Sendable {
   let isStopped: @Sendable () -> Bool
 
   /// The addresses of a host, in the order in which they are tried.
-  static func addresses(of target: HostAndPort) throws(TransferFailure) -> [SocketAddress] {
+  static func addresses(of target: HostAndPort) throws(Failure) -> [SocketAddress] {
     do {
       let addresses = try SocketAddress.resolve(host: target.host, port: target.port, passive: false)
       return AddressRace.alternating(addresses) { $0.family == addresses[0].family }
     } catch {
-      throw TransferFailure(
-        .connectionLost, error.description, hint: "Check the name, or use the address that the other device shows.")
+      throw Failure(
+        .unreachable, error.description, hint: "Check the name, or use the address that the other device shows.")
     }
   }
 
@@ -82,13 +82,13 @@ struct Dialing: Sendable {
     let race = Race(
       addresses: addresses, hasSmallSegments: hasSmallSegments, port: relay == nil ? .any : .shareable,
       patience: ReadyLimits.pairing, wakeup: wakeup, isStopped: isStopped)
-    return try Race.Failure.mapped(race.run()) { ConnectionError($0) }
+    return try Race.End.mapped(race.run()) { ConnectionError($0) }
   }
 }
 
 extension ConnectionError {
   /// No connection was made.
-  init(_ failure: Race.Failure) {
+  init(_ failure: Race.End) {
     switch failure {
     case .stopped: self.init(.stopped, "it was stopped")
     case .lost(_, _, let error), .broken(let error): self.init(error)
@@ -110,7 +110,7 @@ enum DialRoute: Sendable {
   case relayed(RelayAccess, RelayPlace?)
 
   /// At least one.
-  func addresses() throws(TransferFailure) -> [SocketAddress] {
+  func addresses() throws(Failure) -> [SocketAddress] {
     switch self {
     case .known(let addresses): return addresses
     case .resolved(let target, let first):
@@ -119,7 +119,7 @@ enum DialRoute: Sendable {
       return [first] + addresses.filter { $0 != first }
     case .remembered(let text):
       guard let target = try? HostAndPort.parse(text, defaultPort: 0), target.port != 0 else {
-        throw TransferFailure(.connectionLost, "the other device's last address is unknown")
+        throw Failure(.unreachable, "the other device's last address is unknown")
       }
       return try Dialing.addresses(of: target)
     case .relayed(let access, _): return try Dialing.addresses(of: access.place)
@@ -140,7 +140,7 @@ enum DialRoute: Sendable {
 /// Finds the receivers that wait in this network.
 package protocol NearbySearch: Sendable {
   /// Searches for some seconds, or until the signal is set. Blocks meanwhile.
-  func look(for seconds: Double, unless stop: StopSignal) throws(Fault) -> [NearbyDevice]
+  func look(for seconds: Double, unless stop: StopSignal) throws(Failure) -> [NearbyDevice]
 }
 
 extension NearbyDevice {

@@ -1,18 +1,19 @@
 import MigrationEngine
 import MigrationSystem
+import MigrationWire
 
 /// Runs an `AddressRace` with TCP connections: returns the first that is made, and closes the
 /// others; or one after the other.
 struct Race: Sendable {
   /// The reason why no connection was made.
-  enum Failure: Error, Sendable {
+  enum End: Error, Sendable {
     case stopped
     /// No address answered: the address with the most informative failure, and the kernel's reason.
     case lost(SocketAddress, AddressRace.Obstacle, SystemError)
     /// Something of this device.
     case broken(SystemError)
     /// A relay was reached that this device cannot use.
-    case unfit(TransferFailure)
+    case unfit(Failure)
   }
 
   /// In the order in which they are tried; at least one.
@@ -30,13 +31,13 @@ struct Race: Sendable {
   let isStopped: @Sendable () -> Bool
 
   /// Connects. Blocks until one connection is made, or none can be made any more.
-  func run() throws(Failure) -> StreamSocket {
+  func run() throws(End) -> StreamSocket {
     var course = try Course(self)
     return try course.next()
   }
 
   /// Runs something of this device that the kernel may refuse.
-  static func system<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(Failure) -> Result {
+  static func system<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(End) -> Result {
     do throws(SystemError) { return try body() } catch { throw .broken(error) }
   }
 }
@@ -70,7 +71,7 @@ extension Race {
     private var errors: [Int: SystemError] = [:]
     private let own: Set<[UInt8]>
 
-    init(_ plan: Race, with door: consuming ListeningSocket? = nil) throws(Failure) {
+    init(_ plan: Race, with door: consuming ListeningSocket? = nil) throws(End) {
       self.init(plan, door, try Race.system { () throws(SystemError) in try Poller() })
     }
 
@@ -85,7 +86,7 @@ extension Race {
     }
 
     /// The next connection that is made. Blocks until then, or until none can be made any more.
-    mutating func next() throws(Failure) -> StreamSocket {
+    mutating func next() throws(End) -> StreamSocket {
       while true {
         if let socket = try take() { return socket }
         try wait()
@@ -94,7 +95,7 @@ extension Race {
 
     /// A connection that is made; nil while there is none, and one may still be made. Without
     /// `atDoor`, what comes to the door waits.
-    mutating func take(atDoor: Bool = true) throws(Failure) -> StreamSocket? {
+    mutating func take(atDoor: Bool = true) throws(End) -> StreamSocket? {
       begin()
       if let winner = winner(), let socket = winner.socket.take() { return socket }
       // Before what comes to the door: that may never end.
@@ -111,7 +112,7 @@ extension Race {
     }
 
     /// Waits until `take` may have a result, or for something else.
-    mutating func wait(or others: [Poller.Interest] = []) throws(Failure) {
+    mutating func wait(or others: [Poller.Interest] = []) throws(End) {
       var interests = [Poller.Interest(plan.wakeup.raw, .readable)] + others
       if isAtDoor, let raw = door?.raw { interests.append(Poller.Interest(raw, .readable)) }
       interests += attempts.compactMap { $0.raw.map { Poller.Interest($0, .writable) } }
@@ -157,7 +158,7 @@ extension Race {
       return nil
     }
 
-    private func lost(_ loss: AddressRace.Loss) -> Failure {
+    private func lost(_ loss: AddressRace.Loss) -> End {
       let address = plan.addresses[loss.place]
       let silence = SystemError(reason: "it does not answer", operation: "connect to", subject: address.description)
       return .lost(address, loss.obstacle, errors[loss.place] ?? silence)

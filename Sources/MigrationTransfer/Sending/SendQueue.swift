@@ -54,7 +54,7 @@ final class SendQueue: ExportListener {
     unsentItem = unsent
   }
 
-  private static let stopped = ArchiveError(.stopped, "the transfer has ended")
+  private static let stopped = Failure(.stopped, "the transfer has ended")
 
   // MARK: The export's side
 
@@ -103,7 +103,7 @@ final class SendQueue: ExportListener {
   }
 
   /// Waits until the receiver has written everything that was read.
-  func drain() throws(ArchiveError) {
+  func drain() throws(Failure) {
     let isDrained = state.wait { (state) -> Bool? in
       if sessionStop.isSet { return false }
       return state.window.isDrained ? true : nil

@@ -70,7 +70,7 @@ package final class Sender: Sendable {
   }
 
   /// An error that prevents the sender from being made is reported when it begins.
-  private let setup: Result<SenderSetup, TransferFailure>
+  private let setup: Result<SenderSetup, Failure>
 
   /// - Parameters:
   ///   - search: finds receivers in this network, where the sender has to look for them.
@@ -85,12 +85,12 @@ package final class Sender: Sendable {
           options: options, search: search, sources: sources, store: store, observer: observer, queue: try EventQueue(),
           caller: try SenderCaller()))
     } catch {
-      setup = .failure(Fault(error).failure)
+      setup = .failure(Failure(error))
     }
   }
 
   /// Starts the loop, which walks the sources; meanwhile the code may be typed. Called once.
-  package func prepare() throws(TransferFailure) {
+  package func prepare() throws(Failure) {
     let setup = try setup.get()
     do throws(SystemError) {
       try setup.workers.start("sender") {
@@ -101,12 +101,12 @@ package final class Sender: Sendable {
         setup.caller.finish(result, leaving: running)
       }
     } catch {
-      throw Fault(error).failure
+      throw Failure(error)
     }
   }
 
   /// Ends the transfer soon, from any thread.
-  package func stop(_ kind: TransferFailure.Kind) {
+  package func stop(_ kind: Failure.Kind) {
     if case .success(let setup) = setup { setup.post(.stop(kind)) }
   }
 
@@ -117,22 +117,22 @@ package final class Sender: Sendable {
   /// `code` asks for the code that a device shows, only when there is no transfer to resume and the
   /// device answered. Call `prepare` first.
   package func run(
-    choosing choice: ([DeviceAddress]) throws(TransferFailure) -> Int = { (_) throws(TransferFailure) in 0 },
-    _ code: (DeviceAddress) throws(TransferFailure) -> TypedCode
-  ) throws(TransferFailure) -> TransferResult {
+    choosing choice: ([DeviceAddress]) throws(Failure) -> Int = { (_) throws(Failure) in 0 },
+    _ code: (DeviceAddress) throws(Failure) -> TypedCode
+  ) throws(Failure) -> TransferResult {
     let setup = try setup.get()
     while true {
       switch setup.caller.next() {
       case .askCode(let device):
-        do throws(TransferFailure) {
+        do throws(Failure) {
           let typed = try code(device)
           setup.queue.post(Report(.codeEntered(.success(typed.code)), bringing: .place(typed.place)))
         } catch {
           setup.post(.codeEntered(.failure(error)))
         }
       case .choose(let found):
-        let chosen: Result<Int, TransferFailure>
-        do throws(TransferFailure) { chosen = .success(try choice(found)) } catch { chosen = .failure(error) }
+        let chosen: Result<Int, Failure>
+        do throws(Failure) { chosen = .success(try choice(found)) } catch { chosen = .failure(error) }
         setup.post(.chosen(chosen))
       case .end(let result, let stuck):
         // The engine has waited long enough for those; the others, and the loop, are about to

@@ -160,7 +160,7 @@ final class SenderPerformer: Performer {
       let summaries = try setup.identified(try sources.map { try $0.prepare(until: stop) })
       // As long as a later one, which names the transfer.
       guard Plan(summaries.map { Part($0) }, continuing: 0).fits else {
-        throw ArchiveError(
+        throw Failure(
           .source, "there are too many sources for one transfer", hint: "Send the folder that they are in.")
       }
       return Report(.walked(.success(summaries)))
@@ -216,7 +216,7 @@ final class SenderPerformer: Performer {
     return SenderWorker("probe") {
       probe.run()
     } failing: {
-      .probed(.failure(.failed($0.failure)))
+      .probed(.failure(.failed($0)))
     }
   }
 
@@ -245,7 +245,7 @@ final class SenderPerformer: Performer {
     return SenderWorker("dial") {
       dial.run(setup)
     } failing: {
-      .dialed(.failure(.failed($0.failure)), spread: .random(in: 0...1))
+      .dialed(.failure(.failed($0)), spread: .random(in: 0...1))
     }
   }
 
@@ -326,7 +326,7 @@ final class SenderPerformer: Performer {
     do throws(SystemError) {
       wakeup = try Wakeup()
     } catch {
-      setup.post(.streamEnded(number, join.stream, .failed(Fault(error))))
+      setup.post(.streamEnded(number, join.stream, .failed(Failure(error))))
       return nil
     }
     // Before its thread runs: a stop finds it.

@@ -26,7 +26,7 @@ struct SenderSetup: Sendable {
   }
 
   /// The parts with the numbers of their sources, which a device without records does not have.
-  func identified(_ summaries: [SourceSummary]) throws(Fault) -> [SourceSummary] {
+  func identified(_ summaries: [SourceSummary]) throws(Failure) -> [SourceSummary] {
     guard let naming = store?.naming() else { return summaries }
     var identified = summaries
     for (index, source) in sources.enumerated() {
@@ -44,7 +44,7 @@ struct SenderSetup: Sendable {
   }
 
   /// The numbers of all sources.
-  func identities() throws(Fault) -> Set<SourceIdentity> {
+  func identities() throws(Failure) -> Set<SourceIdentity> {
     guard let naming = store?.naming() else { return [] }
     return Set(sources.flatMap { $0.identities(by: naming) })
   }

@@ -57,7 +57,7 @@ final class SendingTransfer: Sendable {
       // So is one to a known device to which another process is sending. A result is told without the key,
       // with which this run may begin another transfer.
       let hold: SharedDirectory?
-      do throws(Fault) { hold = remembered.isDone ? nil : try store.hold(remembered.peer) } catch { continue }
+      do throws(Failure) { hold = remembered.isDone ? nil : try store.hold(remembered.peer) } catch { continue }
       known.append(
         SenderEngine.UnfinishedTransfer(
           identifier: remembered.transfer, receiver: remembered.peer, address: remembered.address,
@@ -102,7 +102,7 @@ final class SendingTransfer: Sendable {
   func remember(_ record: SenderEngine.PlanRecord, _ setup: SenderSetup) throws {
     guard let store = setup.store else { return }
     if let entry = entry.withLock({ $0 }) {
-      if entry.isForgotten { throw Fault.forgotten }
+      if entry.isForgotten { throw Failure.forgotten }
       return
     }
     try store.changingDevices(orMake: record.keepsPairing) { try remember(record, setup, in: store) }
@@ -111,7 +111,7 @@ final class SendingTransfer: Sendable {
 
   private func remember(_ record: SenderEngine.PlanRecord, _ setup: SenderSetup, in store: TransferStore) throws {
     let isKnown = store.device(receiver, as: .sender) != nil
-    if isOfDevice, !isKnown { throw Fault.forgotten }
+    if isOfDevice, !isKnown { throw Failure.forgotten }
     let (now, known) = (Timestamp.coarseNow().seconds, setup.options.knownDevices)
     if record.keepsPairing, isKnown || !known.areExpected {
       _ = try store.keep(
@@ -163,7 +163,7 @@ final class SendingTransfer: Sendable {
   /// Records the receiver's DONE for a part. Returns whether the record, if there is one, is durable.
   func finish(_ part: UInt16, _ done: Done, naming refusals: [NotStored]) -> Bool {
     let entry = entry.withLock { $0 }
-    do throws(Fault) {
+    do throws(Failure) {
       try entry?.finish(part, done, notStored: refusals)
       return true
     } catch {

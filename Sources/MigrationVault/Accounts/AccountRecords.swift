@@ -1,6 +1,6 @@
 package import MigrationCredentials
 import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
 /// The records of `peer account`: a file for each owner in PEER_HOME's `accounts`, with a line for
 /// each user. The line has the state before the user's identifier. The records are not secret.
@@ -36,25 +36,25 @@ package struct AccountRecords: Sendable {
   }
 
   /// The record of a user; nil if there is none.
-  func state(of user: String, for owner: CredentialOwner) throws(VaultError) -> AccountState? {
+  func state(of user: String, for owner: CredentialOwner) throws(Failure) -> AccountState? {
     guard let found = try folder.openIfThere() else { return nil }
     return try records(of: owner, in: found).first { $0.user == user }?.state
   }
 
   /// The owners that have records.
-  package func owners() throws(VaultError) -> [CredentialOwner] {
+  package func owners() throws(Failure) -> [CredentialOwner] {
     guard let found = try folder.openIfThere() else { return [] }
     return try folder.owners(in: found)
   }
 
   /// An owner's records, in the order of their first entry.
-  package func records(of owner: CredentialOwner) throws(VaultError) -> [Record] {
+  package func records(of owner: CredentialOwner) throws(Failure) -> [Record] {
     guard let found = try folder.openIfThere() else { return [] }
     return try records(of: owner, in: found)
   }
 
   /// Records the state of a user; durable when it returns.
-  package func record(_ state: AccountState, of user: String, for owner: CredentialOwner) throws(VaultError) {
+  package func record(_ state: AccountState, of user: String, for owner: CredentialOwner) throws(Failure) {
     precondition(Self.isUser(user), "the caller has checked the user's identifier")
     let found = try folder.open()
     try folder.lock(found)
@@ -64,7 +64,7 @@ package struct AccountRecords: Sendable {
       records[index].state = state
     } else {
       guard records.count < Self.most else {
-        throw VaultError(.full, "\(Self.most) users are recorded for \(owner.name), which is the limit")
+        throw Failure(.full, "\(Self.most) users are recorded for \(owner.name), which is the limit")
       }
       records.append(Record(user: user, state: state))
     }
@@ -72,7 +72,7 @@ package struct AccountRecords: Sendable {
     try folder.write(owner.name, in: found, Array(text.utf8))
   }
 
-  private func records(of owner: CredentialOwner, in found: SharedDirectory) throws(VaultError) -> [Record] {
+  private func records(of owner: CredentialOwner, in found: SharedDirectory) throws(Failure) -> [Record] {
     guard let bytes = try folder.read(owner.name, in: found, limit: Self.longest) else { return [] }
     var records: [Record] = []
     for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
@@ -87,8 +87,8 @@ package struct AccountRecords: Sendable {
     return records
   }
 
-  private func damaged(_ owner: CredentialOwner) -> VaultError {
-    VaultError(
+  private func damaged(_ owner: CredentialOwner) -> Failure {
+    Failure(
       .damaged, "the account record \(VisibleText.quoted(folder.path + Array("/\(owner.name)".utf8))) is damaged",
       hint: "Remove the file, and authorize the users again.")
   }

@@ -1,6 +1,7 @@
+import MigrationArchive
 package import MigrationCredentials
 package import MigrationSystem
-import MigrationWire
+package import MigrationWire
 
 /// The credentials of PEER_HOME: a directory for each owner in `credentials`, with a sealed file
 /// for each item.
@@ -41,7 +42,7 @@ package final class CredentialVault: CredentialStorage {
   package func locked<Value>(
     _ body: () throws(CredentialStorageError) -> Value
   ) throws(CredentialStorageError) -> Value {
-    let lock = try coded { () throws(VaultError) in
+    let lock = try coded { () throws(Failure) in
       let folder = try self.folder.open()
       try self.folder.lock(folder)
       return folder
@@ -52,7 +53,7 @@ package final class CredentialVault: CredentialStorage {
 
   /// All items of an owner, the oldest first; throws if one of them is damaged.
   package func items(of owner: CredentialOwner) throws(CredentialStorageError) -> [StoredCredential] {
-    try coded { () throws(VaultError) in
+    try coded { () throws(Failure) in
       guard let folder = try self.folder.openIfThere(), let key = try key(of: folder) else { return [] }
       guard let place = try place(of: owner, in: folder) else { return [] }
       var items: [StoredCredential] = []
@@ -62,12 +63,12 @@ package final class CredentialVault: CredentialStorage {
   }
 
   package func add(_ item: CredentialItem, to owner: CredentialOwner) throws(CredentialStorageError) {
-    try coded { () throws(VaultError) in
+    try coded { () throws(Failure) in
       let folder = try self.folder.open()
       let key = if let key = try key(of: folder) { key } else { try makeStore(in: folder) }
       let place = try makePlace(of: owner, in: folder)
       guard try names(in: place).count < CredentialLimits.items else {
-        throw VaultError(
+        throw Failure(
           .full, "\(owner.name) has \(CredentialLimits.items) credentials, which is the limit",
           hint: "'peer credentials remove' removes unneeded ones.")
       }
@@ -79,49 +80,49 @@ package final class CredentialVault: CredentialStorage {
   package func replace(
     _ name: String, of owner: CredentialOwner, with item: CredentialItem
   ) throws(CredentialStorageError) {
-    try coded { () throws(VaultError) in
+    try coded { () throws(Failure) in
       guard let folder = try self.folder.openIfThere(), let key = try key(of: folder),
         let place = try place(of: owner, in: folder), try names(in: place).contains(name)
-      else { throw VaultError(.failed, "the credential no longer exists") }
+      else { throw Failure(.failed, "the credential no longer exists") }
       try self.folder.write(name, in: place, SealedItem.seal(item, name, of: owner, in: key.store, with: key.key))
     }
   }
 
   package func remove(_ name: String, of owner: CredentialOwner) throws(CredentialStorageError) {
-    try coded { () throws(VaultError) in
+    try coded { () throws(Failure) in
       guard let folder = try self.folder.openIfThere(), let place = try place(of: owner, in: folder) else { return }
       try take([name], from: place, of: owner, in: folder)
     }
   }
 
   package func account(_ user: String, of owner: CredentialOwner) throws(CredentialStorageError) -> AccountState? {
-    try coded { () throws(VaultError) in try accounts.state(of: user, for: owner) }
+    try coded { () throws(Failure) in try accounts.state(of: user, for: owner) }
   }
 
-  private func coded<Value>(_ body: () throws(VaultError) -> Value) throws(CredentialStorageError) -> Value {
-    try VaultError.mapped(body()) { $0.code }
+  private func coded<Value>(_ body: () throws(Failure) -> Value) throws(CredentialStorageError) -> Value {
+    do { return try body() } catch { throw CredentialStorageError(error) }
   }
 
   /// An owner's directory; nil if there is none.
-  func place(of owner: CredentialOwner, in folder: SharedDirectory) throws(VaultError) -> SharedDirectory? {
-    try VaultError.ifThere("the credentials of \(owner.name) cannot be opened") { () throws(SystemError) in
+  func place(of owner: CredentialOwner, in folder: SharedDirectory) throws(Failure) -> SharedDirectory? {
+    try Failure.ifThere("the credentials of \(owner.name) cannot be opened") { () throws(SystemError) in
       SharedDirectory(try folder.directory.openChildDirectory(owner.name))
     }
   }
 
   /// The names of the items in an owner's directory, sorted.
-  func names(in place: SharedDirectory) throws(VaultError) -> [String] {
+  func names(in place: SharedDirectory) throws(Failure) -> [String] {
     try folder.names(in: place).filter(SealedItem.isName)
   }
 
   /// Opens an item.
   func item(
     _ name: String, of owner: CredentialOwner, in place: SharedDirectory, with key: StoreKey
-  ) throws(VaultError) -> StoredCredential {
+  ) throws(Failure) -> StoredCredential {
     guard let bytes = try folder.read(name, in: place, limit: SealedItem.longest),
       let item = try SealedItem.open(bytes, name, of: owner, in: key.store, with: key.key)
     else {
-      throw VaultError(
+      throw Failure(
         .damaged, "the credential \(name) of \(owner.name) is damaged, or was stored as another credential",
         hint: "'peer credentials remove \(owner.name)' removes all credentials of \(owner.name).")
     }
@@ -131,7 +132,7 @@ package final class CredentialVault: CredentialStorage {
   /// Removes items, and with the last one the owner's directory; durable when it returns.
   func take(
     _ names: [String], from place: SharedDirectory, of owner: CredentialOwner, in folder: SharedDirectory
-  ) throws(VaultError) {
+  ) throws(Failure) {
     for name in names {
       try self.folder.change("remove", name) { () throws(SystemError) in try place.directory.remove(name) }
     }
@@ -141,31 +142,31 @@ package final class CredentialVault: CredentialStorage {
   }
 
   /// Removes an owner's directory with its contents; durable when it returns.
-  func removeAll(of owner: CredentialOwner, in folder: SharedDirectory) throws(VaultError) {
+  func removeAll(of owner: CredentialOwner, in folder: SharedDirectory) throws(Failure) {
     try self.folder.change("remove", owner.name) { () throws(SystemError) in
       try folder.directory.removeTree(ifThere: owner.name)
       try folder.directory.synchronize()
     }
   }
 
-  private func makePlace(of owner: CredentialOwner, in folder: SharedDirectory) throws(VaultError) -> SharedDirectory {
+  private func makePlace(of owner: CredentialOwner, in folder: SharedDirectory) throws(Failure) -> SharedDirectory {
     if let place = try place(of: owner, in: folder) { return place }
     try self.folder.change("make", owner.name) { () throws(SystemError) in
       try folder.directory.makeDirectory(owner.name, mode: 0o700)
       try folder.directory.synchronize()
     }
     guard let place = try place(of: owner, in: folder) else {
-      throw VaultError(.failed, "the credentials of \(owner.name) were removed meanwhile")
+      throw Failure(.failed, "the credentials of \(owner.name) were removed meanwhile")
     }
     return place
   }
 
   /// The store's key; nil if there is no store yet.
-  func key(of folder: SharedDirectory) throws(VaultError) -> StoreKey? {
+  func key(of folder: SharedDirectory) throws(Failure) -> StoreKey? {
     guard let store = try storeName(in: folder) else { return nil }
     let place = try storePlace(folder)
     LoopThread.check("wait for the key of the credentials")
-    return try opened.withLock { (key) throws(VaultError) in
+    return try opened.withLock { (key) throws(Failure) in
       if let key, key.store == store, key.place == place { return key }
       let read = try StoreKey.read(
         store, at: place, in: try KeysDirectory(keys, besides: place.path, observer: observer))
@@ -174,7 +175,7 @@ package final class CredentialVault: CredentialStorage {
     }
   }
 
-  private func makeStore(in folder: SharedDirectory) throws(VaultError) -> StoreKey {
+  private func makeStore(in folder: SharedDirectory) throws(Failure) -> StoreKey {
     let place = try storePlace(folder)
     // A crash after this point leaves a key that opens nothing.
     let key = try StoreKey.make(for: place, in: try KeysDirectory(keys, besides: place.path, observer: observer))
@@ -183,30 +184,30 @@ package final class CredentialVault: CredentialStorage {
     return key
   }
 
-  private func storeName(in folder: SharedDirectory) throws(VaultError) -> String? {
+  private func storeName(in folder: SharedDirectory) throws(Failure) -> String? {
     guard let bytes = try self.folder.read(Self.storeFile, in: folder, limit: 64) else {
       // A new store does not overwrite the items of a lost store.
       if try self.folder.owners(in: folder).isEmpty { return nil }
-      throw VaultError(
+      throw Failure(
         .unavailable, "the file \"\(Self.storeFile)\" is missing beside the credentials; it names their key",
         hint: "Restore the file, or remove the credentials.")
     }
     let name = String(decoding: bytes.dropLast(), as: UTF8.self)
     guard bytes.last == UInt8(ascii: "\n"), SealedItem.isName(name) else {
-      throw VaultError(
+      throw Failure(
         .unavailable, "the file \"\(Self.storeFile)\" beside the credentials is damaged, and names no key",
         hint: "Restore the file, or remove the credentials.")
     }
     return name
   }
 
-  private func storePlace(_ folder: SharedDirectory) throws(VaultError) -> StoreKey.Place {
+  private func storePlace(_ folder: SharedDirectory) throws(Failure) -> StoreKey.Place {
     func place() throws(SystemError) -> StoreKey.Place {
       let status = try folder.directory.status()
       let path = try Directory.open(self.folder.home).canonicalPath()
       return StoreKey.Place(path: path, device: status.device, inode: status.inode)
     }
-    return try VaultError.wrapping("\(VisibleText.quoted(self.folder.home)) cannot be examined", place())
+    return try Failure.wrapping(.failed, "\(VisibleText.quoted(self.folder.home)) cannot be examined", place())
   }
 
   /// A list's entry for one item; it has no secret.
@@ -236,11 +237,11 @@ package final class CredentialVault: CredentialStorage {
   /// unavailable, if it is.
   package struct Listing: Equatable, Sendable {
     package var items: [Listed] = []
-    package var obstacle: VaultError?
+    package var obstacle: Failure?
   }
 
   /// Lists the stored items. Without the key, it still lists the owners of items.
-  package func list(_ isWanted: (CredentialOwner) -> Bool = { _ in true }) throws(VaultError) -> Listing {
+  package func list(_ isWanted: (CredentialOwner) -> Bool = { _ in true }) throws(Failure) -> Listing {
     var listing = Listing()
     guard let folder = try folder.openIfThere() else { return listing }
     try self.folder.lock(folder)
@@ -255,14 +256,14 @@ package final class CredentialVault: CredentialStorage {
       guard let place = try place(of: owner, in: folder) else { continue }
       var found: [Listed] = []
       for name in try names(in: place) {
-        let obstacle: VaultError
-        do throws(VaultError) {
+        let obstacle: Failure
+        do throws(Failure) {
           if let key {
             let item = try item(name, of: owner, in: place, with: key).item
             found.append(Listed(owner: owner, item: Summary(item), problem: nil))
             continue
           }
-          obstacle = listing.obstacle ?? VaultError(.unavailable, "the key of the credentials is missing")
+          obstacle = listing.obstacle ?? Failure(.unavailable, "the key of the credentials is missing")
         } catch {
           obstacle = error
         }
@@ -274,7 +275,7 @@ package final class CredentialVault: CredentialStorage {
   }
 
   /// The owners that have items. This needs no key and waits for no lock.
-  package func owners() throws(VaultError) -> [CredentialOwner] {
+  package func owners() throws(Failure) -> [CredentialOwner] {
     guard let folder = try folder.openIfThere() else { return [] }
     var owners: [CredentialOwner] = []
     for owner in try self.folder.owners(in: folder) {
@@ -288,7 +289,7 @@ package final class CredentialVault: CredentialStorage {
 
   /// Removes all items of an owner, without a key, and returns their number.
   @discardableResult
-  package func removeAll(of owner: CredentialOwner) throws(VaultError) -> Int {
+  package func removeAll(of owner: CredentialOwner) throws(Failure) -> Int {
     guard let folder = try folder.openIfThere() else { return 0 }
     try self.folder.lock(folder)
     defer { withExtendedLifetime(folder) {} }
@@ -300,7 +301,7 @@ package final class CredentialVault: CredentialStorage {
 
   /// Removes an owner's items with a label, and returns their number. Fails, and removes nothing,
   /// if one of the owner's items cannot be opened.
-  package func remove(labelled label: String, of owner: CredentialOwner) throws(VaultError) -> Int {
+  package func remove(labelled label: String, of owner: CredentialOwner) throws(Failure) -> Int {
     guard let folder = try folder.openIfThere() else { return 0 }
     try self.folder.lock(folder)
     defer { withExtendedLifetime(folder) {} }

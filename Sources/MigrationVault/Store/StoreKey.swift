@@ -58,7 +58,7 @@ final class StoreKey: Sendable {
   }
 
   /// Draws the key of a new store, and writes it; durable when it returns.
-  static func make(for place: Place, in keys: KeysDirectory) throws(VaultError) -> StoreKey {
+  static func make(for place: Place, in keys: KeysDirectory) throws(Failure) -> StoreKey {
     let key = StoreKey(SealedItem.drawnName(), .drawn(), place)
     var bytes = key.encoded
     defer { cleanse(&bytes) }
@@ -67,21 +67,21 @@ final class StoreKey: Sendable {
   }
 
   /// Reads the key of the store at a place. Updates the record of the place if possible.
-  static func read(_ store: String, at place: Place, in keys: KeysDirectory) throws(VaultError) -> StoreKey {
+  static func read(_ store: String, at place: Place, in keys: KeysDirectory) throws(Failure) -> StoreKey {
     guard var bytes = try keys.read(store, limit: longest) else {
-      throw VaultError(
+      throw Failure(
         .unavailable,
         "the key of the credentials is missing: there is no file \(VisibleText.quoted(store)) in \(keys.shown)",
         hint: "A copy of PEER_HOME has no key; if the key is lost, the credentials can only be removed.")
     }
     defer { cleanse(&bytes) }
     guard let found = try? StoreKey(store, decoding: bytes) else {
-      throw VaultError(
+      throw Failure(
         .unavailable, "the key of the credentials, \(VisibleText.quoted(store)) in \(keys.shown), is damaged",
         hint: "Without the key, the credentials can only be removed.")
     }
     guard found.place.isSame(as: place) else {
-      throw VaultError(
+      throw Failure(
         .unavailable, "the key of the credentials is for \(VisibleText.quoted(found.place.path)), and this is a copy",
         hint: "Use PEER_HOME in its original place.")
     }
@@ -118,23 +118,23 @@ enum SealedItem {
   /// The content of an item's file.
   static func seal(
     _ item: CredentialItem, _ name: String, of owner: CredentialOwner, in store: String, with key: borrowing SealingKey
-  ) throws(VaultError) -> [UInt8] {
+  ) throws(Failure) -> [UInt8] {
     var plain = item.encoded
     defer { cleanse(&plain) }
-    return try TLSError.mapped(magic + key.seal(plain, for: place(name, owner, store))) { VaultError($0) }
+    do { return try magic + key.seal(plain, for: place(name, owner, store)) } catch { throw Failure(error) }
   }
 
   /// The item in a file; nil unless it was sealed for this place and has not changed since.
   static func open(
     _ bytes: [UInt8], _ name: String, of owner: CredentialOwner, in store: String, with key: borrowing SealingKey
-  ) throws(VaultError) -> CredentialItem? {
+  ) throws(Failure) -> CredentialItem? {
     guard bytes.starts(with: magic) else { return nil }
     var plain: [UInt8]
     do {
       guard let opened = try key.open(bytes.dropFirst(magic.count), for: place(name, owner, store)) else { return nil }
       plain = opened
     } catch {
-      throw VaultError(error)
+      throw Failure(error)
     }
     defer { cleanse(&plain) }
     return try? CredentialItem(plain)

@@ -1,6 +1,6 @@
 /// Protocol §6.7: why an end stops before the transfer is done; in a verdict and in FAILED, why a
 /// part is not taken or has failed.
-package struct Close: Error, Equatable, Sendable {
+package struct Close: Equatable, Sendable {
   /// The reason (Protocol §10); the other end may have reasons that this one does not know.
   package struct Code: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt16

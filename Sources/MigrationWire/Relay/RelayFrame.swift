@@ -1,5 +1,5 @@
 /// The reason for which a relay closes a connection (Protocol §16.1).
-package enum RelayRefusal: UInt8, Error, Sendable, CaseIterable {
+package enum RelayRefusal: UInt8, Sendable, CaseIterable {
   case malformed = 1
   case token = 2
   case absent = 3

@@ -1,3 +1,4 @@
+import MigrationArchive
 import MigrationCredentials
 import MigrationEngine
 import MigrationHost
@@ -9,7 +10,7 @@ import MigrationWire
 /// Becoming an app: the app's environment and descriptors, and its view of PEER_HOME.
 enum AppStart {
   /// Becomes an app whose data is in order; returns only after a failure.
-  static func become(_ started: AppHome.Started, _ arguments: [[UInt8]], in home: AppHome) -> TransferFailure {
+  static func become(_ started: AppHome.Started, _ arguments: [[UInt8]], in home: AppHome) -> Failure {
     let bundle = started.app.bundle
     let keys = CredentialVault.keysDirectory()
     var variables = started.app.variables()
@@ -23,15 +24,13 @@ enum AppStart {
         try credentials.keepOnExec()
       }
       try started.lock.keepOnExec()
-    } catch let error as HostError {
-      return TransferFailure(error)
     } catch {
-      return TransferFailure(.failed, "\(error)")
+      return Failure(error)
     }
     let error = CurrentProcess.replace(
       with: bundle.executable, arguments: [bundle.executable] + arguments, environment: variables)
     withExtendedLifetime(started.lock) {}
-    return TransferFailure(.failed, error.description)
+    return Failure(error)
   }
 
   /// The app's access to its credentials; nil, with a note, if it cannot have any.

@@ -29,7 +29,7 @@ struct AppState: Equatable, Sendable {
 
 extension AppState {
   /// Reads an app's state without waiting for locks.
-  init(_ app: InstalledApp) throws(HostError) {
+  init(_ app: InstalledApp) throws(Failure) {
     identifier = app.identifier
     version = app.bundle.version
     name = app.bundle.displayName

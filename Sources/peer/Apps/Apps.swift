@@ -27,17 +27,17 @@ extension AppCommand {
   func perform() -> Int32 {
     switch self {
     case .install(let bundle, let json):
-      Answer.give(json: json) { () throws(TransferFailure) in
-        let installation = try withApps { home throws(HostError) in try home.install(bundle) }
+      Answer.give(json: json) { () throws(Failure) in
+        let installation = try withApps { home throws(Failure) in try home.install(bundle) }
         return json ? installation.line : installation.sentence
       }
     case .list(let all, let json):
-      Answer.give(json: json) { () throws(TransferFailure) in
+      Answer.give(json: json) { () throws(Failure) in
         try all ? Self.listAll(json: json) : Self.list(json: json)
       }
     case .remove(let identifier, let credentials, let json):
-      Answer.give(json: json) { () throws(TransferFailure) in
-        var left = try withApps { home throws(HostError) in
+      Answer.give(json: json) { () throws(Failure) in
+        var left = try withApps { home throws(Failure) in
           let left = CredentialsLeft(by: identifier, in: home)
           try home.remove(identifier)
           return left
@@ -46,26 +46,26 @@ extension AppCommand {
         return Self.removed(left, json: json)
       }
     case .status(let identifier, let clear, let json):
-      Answer.give(json: json) { () throws(TransferFailure) in
+      Answer.give(json: json) { () throws(Failure) in
         try Self.state(of: identifier, clear: clear, json: json)
       }
     case .new(let options):
-      Answer.give(json: options.json) { () throws(TransferFailure) in try options.make() }
+      Answer.give(json: options.json) { () throws(Failure) in try options.make() }
     case .run(let identifier, let arguments):
-      Answer.give(json: false) { () throws(TransferFailure) in throw Self.run(identifier, arguments) }
+      Answer.give(json: false) { () throws(Failure) in throw Self.run(identifier, arguments) }
     case .check(let options): options.perform()
     case .migrate(let options): Migrating.perform(options)
     }
   }
 
-  private static func list(json: Bool) throws(TransferFailure) -> Rendering {
+  private static func list(json: Bool) throws(Failure) -> Rendering {
     let (states, damaged) = try installed()
     return json
       ? AppState.lines(states, damaged) : AppState.table(states, damaged, now: Timestamp.coarseNow().seconds)
   }
 
-  private static func installed() throws(TransferFailure) -> ([AppState], [AppHome.Damaged]) {
-    try withApps { home throws(HostError) in
+  private static func installed() throws(Failure) -> ([AppState], [AppHome.Damaged]) {
+    try withApps { home throws(Failure) in
       let listing = try home.list()
       var states: [AppState] = []
       for app in listing.apps { states.append(try AppState(app)) }
@@ -73,14 +73,14 @@ extension AppCommand {
     }
   }
 
-  private static func listAll(json: Bool) throws(TransferFailure) -> Rendering {
+  private static func listAll(json: Bool) throws(Failure) -> Rendering {
     let (states, damaged) = try installed()
     let apps = try AllApps(states, damaged, records: try Home.path())
     return json ? apps.lines : apps.table
   }
 
-  private static func state(of identifier: String, clear: Bool, json: Bool) throws(TransferFailure) -> Rendering {
-    try withApps { home throws(HostError) in
+  private static func state(of identifier: String, clear: Bool, json: Bool) throws(Failure) -> Rendering {
+    try withApps { home throws(Failure) in
       guard clear else {
         let state = try AppState(try home.app(identifier))
         return json ? state.statusLine(cleared: false) : state.statusText(cleared: false)
@@ -96,9 +96,9 @@ extension AppCommand {
   }
 
   /// Becomes the app; returns only after a failure.
-  private static func run(_ identifier: String, _ arguments: [[UInt8]]) -> TransferFailure {
+  private static func run(_ identifier: String, _ arguments: [[UInt8]]) -> Failure {
     do {
-      return try withApps { home throws(HostError) in
+      return try withApps { home throws(Failure) in
         let started = try home.start(identifier)
         if let clip = started.replacedClip {
           StandardStream.error.write(
@@ -149,7 +149,7 @@ extension AppHome.Installation {
 
 extension AppCommand {
   /// Parses the words after a command about apps, except `peer app run`.
-  init(_ verb: Verb, _ arguments: Arguments) throws(TransferFailure) {
+  init(_ verb: Verb, _ arguments: Arguments) throws(Failure) {
     let json = arguments.has("--json")
     switch verb {
     case .appInstall:
@@ -170,7 +170,7 @@ extension AppCommand {
     }
   }
 
-  private static func identifier(_ arguments: Arguments, _ verb: Verb) throws(TransferFailure) -> String {
+  private static func identifier(_ arguments: Arguments, _ verb: Verb) throws(Failure) -> String {
     VisibleText.of(try arguments.operand(verb, "app", hint: Self.hint))
   }
 
@@ -179,7 +179,7 @@ extension AppCommand {
 
 extension Arguments {
   /// The only operand of a command.
-  func operand(_ verb: Verb, _ what: String, hint: String) throws(TransferFailure) -> [UInt8] {
+  func operand(_ verb: Verb, _ what: String, hint: String) throws(Failure) -> [UInt8] {
     guard let operand = operands.first, !operand.isEmpty else {
       throw .usage("missing argument: \(what)", hint: hint)
     }
@@ -195,7 +195,7 @@ extension Arguments {
 extension Command {
   /// Parses the words after `peer app run`. The program's own options come before the identifier;
   /// all words after it go to the app.
-  static func run(_ words: [[UInt8]]) throws(TransferFailure) -> Command {
+  static func run(_ words: [[UInt8]]) throws(Failure) -> Command {
     var words = words[...]
     if let first = words.first, first.first == UInt8(ascii: "-"), first != Array("--".utf8) {
       if try Arguments([first], of: .appRun).has("--help") { return .help(.appRun) }

@@ -1,3 +1,4 @@
+import MigrationArchive
 import MigrationEngine
 import MigrationPage
 import MigrationSystem
@@ -19,7 +20,7 @@ enum Assistant {
     }
   }
 
-  private static func run(_ opensBrowser: Bool) throws(TransferFailure) -> Int32 {
+  private static func run(_ opensBrowser: Bool) throws(Failure) -> Int32 {
     let page = try PageFolder.open()
     let home = try Home.forRecords()
     let places = LeadingFile.places(home)
@@ -45,7 +46,7 @@ enum Assistant {
       guard isStopped else { return ExitCode.done }
       return (try signals.next()?.kind ?? .terminated).rawValue
     } catch {
-      throw TransferFailure(.failed, error.description)
+      throw Failure(error)
     }
   }
 

@@ -125,7 +125,7 @@ final class AssistantProgram: PageProgram {
       var lines = LineReader(reading)
       while let line = lines.next() { take(line) }
       ended()
-      left((try? program.wait()) ?? ExitCode.of(TransferFailure(.failed, "")))
+      left((try? program.wait()) ?? ExitCode.of(Failure(.failed, "")))
     }
     do throws(SystemError) {
       _ = try OwnerThread(name: "page's command", body)

@@ -15,18 +15,18 @@ struct PageFolder: Sendable {
   /// Opens the files of this program's installation or clone.
   static func open(
     _ shipped: ShippedFolder? = ShippedFolder("page", source: "Sources/MigrationPage/Page")
-  ) throws(TransferFailure) -> PageFolder {
+  ) throws(Failure) -> PageFolder {
     guard let shipped, FileContent.isDirectory(shipped.path) else {
-      throw TransferFailure(
+      throw Failure(
         .failed, "the files of the page are not installed", hint: "Install peer again: they are in share/peer/page.")
     }
     if let distrust = shipped.distrust {
-      throw TransferFailure(
+      throw Failure(
         .refused, "the files of the page in \(VisibleText.quoted(shipped.path)) are not used: \(distrust)",
         hint: "Install peer in ~/.local: Scripts/install --prefix ~/.local")
     }
     return try Distrust.mapped(PageFolder(shipped.path)) {
-      TransferFailure(
+      Failure(
         .refused, "the files of the page are not used: \(VisibleText.quoted($0.path)) \($0.clause)",
         hint: "Install peer again, as root or as yourself.")
     }

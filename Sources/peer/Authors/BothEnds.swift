@@ -22,7 +22,7 @@ final class BothEnds: Sendable {
     var importer: TransferOutcome
 
     /// The failure that caused the other one, if any; nil if both ends succeeded.
-    var failure: TransferFailure? {
+    var failure: Failure? {
       guard case .failure(let ours) = exporter else { return importer.failure }
       guard case .failure(let theirs) = importer else { return ours }
       // For these failures, the destination knows the cause better.
@@ -34,8 +34,8 @@ final class BothEnds: Sendable {
   private struct State: Sendable {
     var port: UInt16?
     var code: PairingCode?
-    var stop: TransferFailure.Kind?
-    var stopSender: (@Sendable (TransferFailure.Kind) -> Void)?
+    var stop: Failure.Kind?
+    var stopSender: (@Sendable (Failure.Kind) -> Void)?
     var importer: TransferOutcome?
   }
 
@@ -47,7 +47,7 @@ final class BothEnds: Sendable {
   init(
     _ options: Receiver.Options, importer: any Importer, store: TransferStore,
     telling tell: @escaping @Sendable (TransferEvent, Side) -> Void
-  ) throws(TransferFailure) {
+  ) throws(Failure) {
     self.tell = tell
     let state = state
     receiver = try Receiver(options, importers: importer, store: store) { event in
@@ -62,7 +62,7 @@ final class BothEnds: Sendable {
   }
 
   /// Ends both soon; may be called from any thread.
-  func stop(_ kind: TransferFailure.Kind) {
+  func stop(_ kind: Failure.Kind) {
     let stopSender = state.withLock { state in
       state.stop = kind
       return state.stopSender
@@ -75,20 +75,20 @@ final class BothEnds: Sendable {
   /// Transfers everything, and returns when both ends have ended.
   ///
   /// - Parameter options: the options of the exporting end; the target is always the other end.
-  func run(_ options: Sender.Options, source: any ItemSource, store: TransferStore) throws(TransferFailure) -> Results {
+  func run(_ options: Sender.Options, source: any ItemSource, store: TransferStore) throws(Failure) -> Results {
     let thread: OwnerThread
     do throws(SystemError) {
       thread = try OwnerThread(name: "importer") { [self] in
         let result: TransferOutcome
-        do throws(TransferFailure) { result = .success(try receiver.run()) } catch { result = .failure(error) }
+        do throws(Failure) { result = .success(try receiver.run()) } catch { result = .failure(error) }
         state.withLock { $0.importer = result }
         state.broadcast()
       }
     } catch {
-      throw TransferFailure(.failed, error.description)
+      throw Failure(error)
     }
     let exporter: TransferOutcome
-    do throws(TransferFailure) {
+    do throws(Failure) {
       exporter = .success(try send(options, source: source, store: store))
     } catch {
       exporter = .failure(error)
@@ -98,13 +98,13 @@ final class BothEnds: Sendable {
       }
     }
     thread.join()
-    let importer = state.withLock { $0.importer } ?? .failure(TransferFailure(.failed, "the importing end is gone"))
+    let importer = state.withLock { $0.importer } ?? .failure(Failure(.failed, "the importing end is gone"))
     return Results(exporter: exporter, importer: importer)
   }
 
   private func send(
     _ options: Sender.Options, source: any ItemSource, store: TransferStore
-  ) throws(TransferFailure) -> TransferResult {
+  ) throws(Failure) -> TransferResult {
     var options = options
     options.target = .host(HostAndPort(host: Self.host, port: try awaited { $0.port }))
     // This releases the source.
@@ -117,19 +117,19 @@ final class BothEnds: Sendable {
         return state.stop
       }
       if let stop { stopSender(stop) }
-    } choosing: { (_, _) throws(TransferFailure) in
+    } choosing: { (_, _) throws(Failure) in
       0
-    } code: { (_, _) throws(TransferFailure) in
+    } code: { (_, _) throws(Failure) in
       TypedCode(code: try awaited { $0.code })
     }
   }
 
   /// Waits for a value from the importing end; fails if that end ends first, or after a stop.
-  private func awaited<Value: Sendable>(_ value: (State) -> Value?) throws(TransferFailure) -> Value {
-    let found = state.wait { state -> Result<Value, TransferFailure>? in
-      if let kind = state.stop { return .failure(TransferFailure(kind, "interrupted")) }
+  private func awaited<Value: Sendable>(_ value: (State) -> Value?) throws(Failure) -> Value {
+    let found = state.wait { state -> Result<Value, Failure>? in
+      if let kind = state.stop { return .failure(.interrupted(by: kind)) }
       if let value = value(state) { return .success(value) }
-      return state.importer.map { .failure($0.failure ?? TransferFailure(.failed, "the importing end has ended")) }
+      return state.importer.map { .failure($0.failure ?? Failure(.failed, "the importing end has ended")) }
     }
     guard let found else { preconditionFailure("this wait cannot time out") }
     return try found.get()

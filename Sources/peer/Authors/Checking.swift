@@ -50,7 +50,7 @@ struct MigrateOptions: Equatable, Sendable {
 
 extension CheckOptions {
   /// Parses the words after `peer app check`.
-  init(_ arguments: Arguments) throws(TransferFailure) {
+  init(_ arguments: Arguments) throws(Failure) {
     bundle = try arguments.operand(.appCheck, "bundle", hint: "Name the directory of an app's bundle.")
     container = arguments.bytes("--container")
     platform = try arguments.platform() ?? platform
@@ -63,7 +63,7 @@ extension CheckOptions {
 
 extension MigrateOptions {
   /// Parses the words after `peer app migrate`.
-  init(_ arguments: Arguments) throws(TransferFailure) {
+  init(_ arguments: Arguments) throws(Failure) {
     identifier = VisibleText.of(try arguments.operand(.appMigrate, "app", hint: AppCommand.hint))
     guard let bundle = arguments.bytes("--to") else {
       throw .usage(
@@ -119,7 +119,7 @@ extension CheckOptions {
     }
   }
 
-  private func check(_ output: CheckOutput) throws(TransferFailure) {
+  private func check(_ output: CheckOutput) throws(Failure) {
     let interruption = try Interruption()
     try prepareProcess()
     let home = try Home.path()
@@ -130,34 +130,29 @@ extension CheckOptions {
       output.say(.bundle(bundle, nil))
       return output.say(.checked(bundle.identifier))
     }
-    let check: ExtensionCheck
-    do {
-      check = try ExtensionCheck(
-        bundle, home: home, container: container, isConfined: isConfined
-      ) { news in
-        switch news {
-        case .output(let line): output.say(.output(line))
-        case .notice(let text): output.say(.notice(text))
-        // The total is reported at the end.
-        case .refused: break
-        }
+    let check = try ExtensionCheck(
+      bundle, home: home, container: container, isConfined: isConfined
+    ) { news in
+      switch news {
+      case .output(let line): output.say(.output(line))
+      case .notice(let text): output.say(.notice(text))
+      // The total is reported at the end.
+      case .refused: break
       }
-    } catch {
-      throw TransferFailure(error)
     }
     output.say(.bundle(bundle, check.data))
-    try interruption.honoured { () throws(TransferFailure) in
+    try interruption.honoured { () throws(Failure) in
       try run(check, bundle, interruption.early, output)
     }
     output.say(.checked(bundle.identifier))
   }
 
   /// Reports all errors of a bundle; returns the bundle if it has none.
-  private static func examine(_ path: [UInt8], _ output: CheckOutput) throws(TransferFailure) -> AppBundle {
-    let (bundle, faults) = try HostError.mapped(AppBundle.examine(AppBundle.place(of: path))) { TransferFailure($0) }
+  private static func examine(_ path: [UInt8], _ output: CheckOutput) throws(Failure) -> AppBundle {
+    let (bundle, faults) = try AppBundle.examine(AppBundle.place(of: path))
     for fault in faults { output.say(.fault(fault)) }
     guard let bundle else {
-      throw TransferFailure(
+      throw Failure(
         .refused, "the bundle is invalid: \(Figures.count(UInt64(faults.count), "error"))",
         hint: "Fix the errors above; then the extension is tried.")
     }
@@ -167,34 +162,39 @@ extension CheckOptions {
 
   private func run(
     _ check: ExtensionCheck, _ bundle: AppBundle, _ stop: StopSignal, _ output: CheckOutput
-  ) throws(TransferFailure) {
-    let abilities = try ArchiveError.mapped(check.abilities(idleLimit: idleLimit, until: stop)) {
-      Self.failure($0, as: .refused, hint: ExtensionCheck.hint(for: $0))
+  ) throws(Failure) {
+    let abilities = try faulting(.refused, ExtensionCheck.hint) { () throws(Failure) in
+      try check.abilities(idleLimit: idleLimit, until: stop)
     }
     output.say(.abilities(abilities))
     guard !abilities.isEmpty else {
-      throw TransferFailure(
+      throw Failure(
         .refused, "the extension of \(bundle.identifier) can neither export nor import",
         hint: "Its type must adopt a protocol such as ResourcesExporting or ResourcesImporting.")
     }
     guard abilities.contains(.exports) else {
       return output.say(.notice("the extension does not export, so no export is tried"))
     }
-    let export = try ArchiveError.mapped(
-      check.export(platform: platform, options: options, idleLimit: idleLimit, until: stop)
-    ) { Self.failure($0, as: .exportFailed) }
+    let export = try faulting(.exportFailed) { () throws(Failure) in
+      try check.export(platform: platform, options: options, idleLimit: idleLimit, until: stop)
+    }
     output.say(.archive(export))
     for notice in export.notices(on: check.data) { output.say(.notice(notice)) }
   }
 
-  private static func failure(
-    _ error: ArchiveError, as kind: TransferFailure.Kind, hint: String? = nil
-  ) -> TransferFailure {
-    if error.code == .stopped { return TransferFailure(.interrupted, "interrupted") }
-    let failure = TransferFailure(error)
-    // A limit of this device is not the extension's error.
-    if error.code == .storage || error.code == .noSpace { return failure }
-    return TransferFailure(kind, failure.message, hint: hint ?? failure.hint, about: failure.subject)
+  /// Runs a part of the check. Its failure is the extension's, except for a limit of this device.
+  private func faulting<Result>(
+    _ code: Failure.Code, _ hint: (Failure) -> String? = \.hint, _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    do {
+      return try body()
+    } catch {
+      switch error.code {
+      case .stopped: throw .interrupted(by: .interrupted)
+      case .storage, .failed, .noSpace: throw error
+      default: throw error.coded(code).hinting(hint(error))
+      }
+    }
   }
 }
 
@@ -218,7 +218,7 @@ final class CheckOutput: Sendable {
   func say(_ finding: CheckFinding) { write(json ? finding.line : finding.text) }
 
   /// Reports the failure, and returns the program's exit code.
-  func fail(_ failure: TransferFailure) -> Int32 {
+  func fail(_ failure: Failure) -> Int32 {
     write(Answer.rendering(of: failure, json: json))
     return ExitCode.of(failure)
   }

@@ -1,3 +1,4 @@
+import MigrationArchive
 import MigrationEngine
 import MigrationHost
 import MigrationSystem
@@ -16,12 +17,10 @@ struct DestinationHome: Equatable, Sendable {
   ///
   /// - Parameter source: the PEER_HOME that the data comes from. The two may not be inside each
   ///   other.
-  init(_ chosen: [UInt8]?, apart source: [UInt8]) throws(TransferFailure) {
+  init(_ chosen: [UInt8]?, apart source: [UInt8]) throws(Failure) {
     let source = try Self.place(of: source)
     guard let chosen else {
-      let home = try HostError.mapped(TemporaryHome(prefix: "peer-migrated-", hint: Self.elsewhere)) {
-        TransferFailure($0)
-      }
+      let home = try TemporaryHome(prefix: "peer-migrated-", hint: Self.elsewhere)
       do {
         try Self.check(home.path, apart: source, hint: Self.elsewhere)
       } catch {
@@ -35,23 +34,20 @@ struct DestinationHome: Equatable, Sendable {
     // This is checked before anything is created there.
     let place = try Self.place(of: chosen)
     try Self.check(place, apart: source, hint: hint)
-    try HostError.mapped(AppHome.check(place, hint: hint)) { TransferFailure($0) }
+    try AppHome.check(place, hint: hint)
     try TransferStore.check(chosen, hint: hint)
-    path = try SystemError.mapped(Directory.openOrMake(chosen, mode: 0o700).canonicalPath()) {
-      TransferFailure(.refused, "\(VisibleText.quoted(chosen)) cannot be used: \($0.words)", hint: hint)
-    }
+    path = try Failure.wrapping(
+      .refused, "\(VisibleText.quoted(chosen)) cannot be used", hint: hint,
+      Directory.openOrMake(chosen, mode: 0o700).canonicalPath())
     isNew = false
   }
 
   /// Installs the receiving app.
-  func install(_ bundle: AppBundle) throws(TransferFailure) {
+  func install(_ bundle: AppBundle) throws(Failure) {
     do {
       _ = try AppHome(home: path).install(bundle.path)
     } catch {
-      let failure = TransferFailure(error)
-      guard error.code == .noSpace else { throw failure }
-      throw TransferFailure(
-        failure.kind, failure.message, hint: isNew ? Self.elsewhere : Self.other, about: failure.subject)
+      throw error.code == .noSpace ? error.hinting(isNew ? Self.elsewhere : Self.other) : error
     }
   }
 
@@ -64,7 +60,7 @@ struct DestinationHome: Equatable, Sendable {
   private static let other = "Name another directory, or omit --home."
   private static let slash = UInt8(ascii: "/")
 
-  private static func check(_ path: [UInt8], apart source: [UInt8], hint: String) throws(TransferFailure) {
+  private static func check(_ path: [UInt8], apart source: [UInt8], hint: String) throws(Failure) {
     let clause: String
     if path == source {
       clause = "is the PEER_HOME of the data"
@@ -75,23 +71,23 @@ struct DestinationHome: Equatable, Sendable {
     } else {
       return
     }
-    throw TransferFailure(.refused, "the home \(VisibleText.quoted(path)) \(clause)", hint: hint)
+    throw Failure(.refused, "the home \(VisibleText.quoted(path)) \(clause)", hint: hint)
   }
 
   /// The path of a directory without links; of a missing directory, the existing part is resolved.
-  private static func place(of path: [UInt8]) throws(TransferFailure) -> [UInt8] {
+  private static func place(of path: [UInt8]) throws(Failure) -> [UInt8] {
     var here = path
     while here.count > 1, here.last == slash { here.removeLast() }
     do throws(SystemError) {
       return try Directory.open(here).canonicalPath()
     } catch {
       guard error.isNotFound else {
-        throw TransferFailure(.refused, "\(VisibleText.quoted(path)) cannot be opened: \(error.words)")
+        throw Failure(.refused, "\(VisibleText.quoted(path)) cannot be opened: \(error.words)")
       }
     }
     let (parent, name) = FileContent.split(here)
     guard name != Array("..".utf8), name != Array(".".utf8), !name.isEmpty else {
-      throw TransferFailure(.refused, "\(VisibleText.quoted(path)) leads through a missing directory")
+      throw Failure(.refused, "\(VisibleText.quoted(path)) leads through a missing directory")
     }
     let above = try place(of: parent)
     return (above == [slash] ? [] : above) + [slash] + name

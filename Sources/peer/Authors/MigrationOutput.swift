@@ -69,7 +69,7 @@ final class MigrationOutput: Sendable {
   }
 
   /// Reports a failure before both ends exist, and returns the program's exit code.
-  func fail(_ failure: TransferFailure) -> Int32 {
+  func fail(_ failure: Failure) -> Int32 {
     json ? Output(JSONReport.ofRun(), to: .standard).fail(failure) : importer.fail(failure)
   }
 
@@ -95,7 +95,7 @@ final class MigrationOutput: Sendable {
     state.withLock { $0.importing }.flatMap { importing in importing.to.map { $0 - importing.from } }
   }
 
-  private func text(_ identifier: String, _ home: DestinationHome, _ failure: TransferFailure?) -> Rendering {
+  private func text(_ identifier: String, _ home: DestinationHome, _ failure: Failure?) -> Rendering {
     let place = VisibleText.listed(home.path)
     guard failure == nil else {
       let state =
@@ -108,7 +108,7 @@ final class MigrationOutput: Sendable {
         + "  PEER_HOME=\(place) peer app run \(identifier)\n")
   }
 
-  private func line(_ identifier: String, _ home: DestinationHome, _ failure: TransferFailure?) -> Rendering {
+  private func line(_ identifier: String, _ home: DestinationHome, _ failure: Failure?) -> Rendering {
     .event(
       "migrated",
       [
@@ -154,15 +154,15 @@ extension BothEnds.Results {
   }
 }
 
-extension TransferFailure {
+extension Failure {
   /// The same failure, with the hint that another run goes on in the same home, if it can.
-  func resumed(in home: DestinationHome) -> TransferFailure {
+  func resumed(in home: DestinationHome) -> Failure {
     switch kind {
     case .importFailed, .exportFailed, .interrupted, .terminated, .connectionLost, .noSpace: break
     default: return self
     }
     let again = "To go on, run the same command with --home \(VisibleText.listed(home.path))."
-    return TransferFailure(kind, message, hint: [hint, again].compactMap { $0 }.joined(separator: " "), about: subject)
+    return hinting([hint, again].compactMap { $0 }.joined(separator: " "))
   }
 }
 
@@ -178,7 +178,7 @@ enum Migrating {
     }
   }
 
-  private static func migrate(_ options: MigrateOptions, _ output: MigrationOutput) throws(TransferFailure) -> Int32 {
+  private static func migrate(_ options: MigrateOptions, _ output: MigrationOutput) throws(Failure) -> Int32 {
     let interruption = try Interruption()
     try prepareProcess()
     let sourceHome = try Home.path()
@@ -187,7 +187,7 @@ enum Migrating {
     try interruption.watch()
     interruption.tell { _ in output.hurry() }
     for note in bundle.notes { output.handle(.notice(note), of: .importer) }
-    let source = try interruption.honoured { () throws(TransferFailure) in
+    let source = try interruption.honoured { () throws(Failure) in
       try appSource(
         options.identifier, options.sending, home: sourceHome,
         edition: bundle.identifier == options.identifier ? bundle : nil, until: interruption.early
@@ -198,10 +198,10 @@ enum Migrating {
     defer { source.end() }
     let home = try DestinationHome(options.home, apart: sourceHome)
     let results: BothEnds.Results
-    do throws(TransferFailure) {
+    do throws(Failure) {
       try home.install(bundle)
       let receiving = options.receiving(as: bundle.identifier, from: bundle.path)
-      let importer = try interruption.honoured { () throws(TransferFailure) in
+      let importer = try interruption.honoured { () throws(Failure) in
         try makeImporter(receiving, home: home.path, until: interruption.early) { output.handle($0, of: .importer) }
       }
       // The device of the data keeps no record of this transfer.
@@ -209,7 +209,7 @@ enum Migrating {
       let ends = try BothEnds(receiving.transfer, importer: importer, store: store) {
         output.handle($0, of: $1)
       }
-      if let kind = interruption.kind { throw TransferFailure(kind, "interrupted") }
+      if let kind = interruption.kind { throw .interrupted(by: kind) }
       interruption.tell { kind in
         output.hurry()
         ends.stop(kind)
@@ -223,13 +223,9 @@ enum Migrating {
     return output.finish(results, bundle.identifier, in: home)
   }
 
-  private static func read(_ path: [UInt8]) throws(TransferFailure) -> AppBundle {
-    do {
-      let bundle = try AppBundle(reading: AppBundle.place(of: path))
-      _ = try bundle.extensionToMigrate()
-      return bundle
-    } catch {
-      throw TransferFailure(error)
-    }
+  private static func read(_ path: [UInt8]) throws(Failure) -> AppBundle {
+    let bundle = try AppBundle(reading: AppBundle.place(of: path))
+    _ = try bundle.extensionToMigrate()
+    return bundle
   }
 }

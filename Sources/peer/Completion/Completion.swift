@@ -132,7 +132,7 @@ extension Completion {
       case .words(let words): words
       case .files, .directories: []
       case .apps: (try? Self.apps()) ?? []
-      case .owners: (try? withVault { vault throws(VaultError) in try vault.owners().map { Candidate($0) } }) ?? []
+      case .owners: (try? withVault { vault throws(Failure) in try vault.owners().map { Candidate($0) } }) ?? []
       case .transfers: (try? Self.transfers()) ?? []
       case .devices: (try? Self.devices()) ?? []
       }

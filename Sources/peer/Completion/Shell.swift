@@ -22,7 +22,7 @@ enum Shell: String, CaseIterable, Sendable {
 
 extension Shell {
   /// Parses the words after `peer completion`.
-  init(_ arguments: Arguments) throws(TransferFailure) {
+  init(_ arguments: Arguments) throws(Failure) {
     let names = Self.allCases.map(\.rawValue)
     let hint = "Write one of \(names.joined(separator: ", ")), as in 'peer completion \(names[0])'."
     guard let word = arguments.operands.first else { throw .usage("missing argument: shell", hint: hint) }

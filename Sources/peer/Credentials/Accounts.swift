@@ -12,7 +12,7 @@ enum AccountCommand: Equatable, Sendable {
   case list(json: Bool)
 
   /// Parses the words after a command about accounts.
-  init(_ verb: Verb, _ arguments: Arguments) throws(TransferFailure) {
+  init(_ verb: Verb, _ arguments: Arguments) throws(Failure) {
     switch verb {
     case .accountList:
       try arguments.refuseOperands()
@@ -25,7 +25,7 @@ enum AccountCommand: Equatable, Sendable {
 
   private static func record(
     _ state: AccountState, _ verb: Verb, _ arguments: Arguments
-  ) throws(TransferFailure) -> AccountCommand {
+  ) throws(Failure) -> AccountCommand {
     let typed = try arguments.operand(verb, "user", hint: "Write the identifier of the user that the app asks for.")
     guard let user = String(validating: typed, as: UTF8.self), AccountRecords.isUser(user) else {
       throw .usage(
@@ -51,14 +51,14 @@ extension AccountCommand {
   func perform() -> Int32 {
     switch self {
     case .list(let json):
-      Answer.give(json: json) { () throws(TransferFailure) in
+      Answer.give(json: json) { () throws(Failure) in
         let (entries, damaged) = try Self.list()
         return json ? Self.lines(entries, damaged) : Self.table(entries, damaged)
       }
     case .record(let state, let user, let app, let json):
-      Answer.give(json: json) { () throws(TransferFailure) in
+      Answer.give(json: json) { () throws(Failure) in
         let owner = try Self.owner(app, state, user)
-        try withVault { vault throws(VaultError) in try vault.accounts.record(state, of: user, for: owner) }
+        try withVault { vault throws(Failure) in try vault.accounts.record(state, of: user, for: owner) }
         if json { return Self.lines([Entry(owner: owner, record: .init(user: user, state: state))], []) }
         let sentence = state == .authorized ? "is authorized for" : "is no longer authorized for"
         return Rendering(standardError: "\(VisibleText.of(user)) \(sentence) \(owner.name).\n")
@@ -70,12 +70,12 @@ extension AccountCommand {
   /// the user.
   private static func owner(
     _ identifier: String, _ state: AccountState, _ user: String
-  ) throws(TransferFailure) -> CredentialOwner {
+  ) throws(Failure) -> CredentialOwner {
     do {
-      return try withApps { home throws(HostError) in CredentialPrincipal(try home.app(identifier).bundle).owner }
+      return try withApps { home throws(Failure) in CredentialPrincipal(try home.app(identifier).bundle).owner }
     } catch {
       guard state == .revoked else { throw error }
-      let found = try withVault { vault throws(VaultError) in
+      let found = try withVault { vault throws(Failure) in
         var found: [CredentialOwner] = []
         for owner in try vault.accounts.owners() where [owner.name, owner.identifier].contains(identifier) {
           if try vault.accounts.records(of: owner).contains(where: { $0.user == user }) { found.append(owner) }
@@ -92,12 +92,12 @@ extension AccountCommand {
     }
   }
 
-  private static func list() throws(TransferFailure) -> ([Entry], [(owner: CredentialOwner, error: VaultError)]) {
-    try withVault { vault throws(VaultError) in
+  private static func list() throws(Failure) -> ([Entry], [(owner: CredentialOwner, error: Failure)]) {
+    try withVault { vault throws(Failure) in
       var entries: [Entry] = []
-      var damaged: [(owner: CredentialOwner, error: VaultError)] = []
+      var damaged: [(owner: CredentialOwner, error: Failure)] = []
       for owner in try vault.accounts.owners() {
-        do throws(VaultError) {
+        do throws(Failure) {
           entries += try vault.accounts.records(of: owner).map { Entry(owner: owner, record: $0) }
         } catch {
           damaged.append((owner, error))
@@ -108,7 +108,7 @@ extension AccountCommand {
   }
 
   /// For a person: a table.
-  static func table(_ entries: [Entry], _ damaged: [(owner: CredentialOwner, error: VaultError)]) -> Rendering {
+  static func table(_ entries: [Entry], _ damaged: [(owner: CredentialOwner, error: Failure)]) -> Rendering {
     let notes = damaged.map { "peer: note: \($0.error.description)\n" }.joined()
     guard !entries.isEmpty else {
       return Rendering(standardError: notes + (damaged.isEmpty ? "No sign-ins are recorded.\n" : ""))
@@ -118,7 +118,7 @@ extension AccountCommand {
   }
 
   /// For a program: an object per line.
-  static func lines(_ entries: [Entry], _ damaged: [(owner: CredentialOwner, error: VaultError)]) -> Rendering {
+  static func lines(_ entries: [Entry], _ damaged: [(owner: CredentialOwner, error: Failure)]) -> Rendering {
     let accounts: [Rendering] = entries.map { entry in
       .event(
         "account",

@@ -1,3 +1,4 @@
+import MigrationArchive
 import MigrationCredentials
 import MigrationEngine
 import MigrationHost
@@ -14,7 +15,7 @@ enum CredentialsCommand: Equatable, Sendable {
   case remove(CredentialOwner, label: String?, json: Bool)
 
   /// Parses the words after a command about credentials.
-  init(_ verb: Verb, _ arguments: Arguments) throws(TransferFailure) {
+  init(_ verb: Verb, _ arguments: Arguments) throws(Failure) {
     let json = arguments.has("--json")
     switch verb {
     case .credentialsList:
@@ -40,15 +41,15 @@ extension CredentialsCommand {
   func perform() -> Int32 {
     switch self {
     case .list(let app, let json):
-      Answer.give(json: json) { () throws(TransferFailure) in
+      Answer.give(json: json) { () throws(Failure) in
         try Self.keepSecrets()
-        let listing = try withVault { vault throws(VaultError) in
+        let listing = try withVault { vault throws(Failure) in
           try vault.list { app == nil || [$0.app, $0.identifier, $0.name].contains(app) }
         }
         return json ? listing.lines : listing.table
       }
     case .remove(let owner, let label, let json):
-      Answer.give(json: json) { () throws(TransferFailure) in
+      Answer.give(json: json) { () throws(Failure) in
         let count = try Self.remove(owner, label)
         if json { return .event("credentialsRemoved", ["owner": owner.name, "label": label, "count": count]) }
         let sentence = count == 1 ? "One credential of \(owner.name) is" : "\(count) credentials of \(owner.name) are"
@@ -57,19 +58,19 @@ extension CredentialsCommand {
     }
   }
 
-  private static func remove(_ owner: CredentialOwner, _ label: String?) throws(TransferFailure) -> Int {
+  private static func remove(_ owner: CredentialOwner, _ label: String?) throws(Failure) -> Int {
     let count: Int
     if let label {
       try keepSecrets()
-      count = try withVault { vault throws(VaultError) in try vault.remove(labelled: label, of: owner) }
+      count = try withVault { vault throws(Failure) in try vault.remove(labelled: label, of: owner) }
     } else {
-      count = try withVault { vault throws(VaultError) in try vault.removeAll(of: owner) }
+      count = try withVault { vault throws(Failure) in try vault.removeAll(of: owner) }
     }
     guard count > 0 else {
-      let others = try withVault { vault throws(VaultError) in try vault.owners() }
+      let others = try withVault { vault throws(Failure) in try vault.owners() }
       let close = others.first { $0 != owner && $0.identifier == owner.identifier }
       let labelled = label.map { " with the label \(VisibleText.quoted($0))" } ?? ""
-      throw TransferFailure(
+      throw Failure(
         .usage, "there are no credentials of \(owner.name)\(labelled)",
         hint: close.map { "Did you mean \($0.name)?" } ?? "'peer credentials list' lists them all.")
     }
@@ -77,8 +78,8 @@ extension CredentialsCommand {
   }
 
   /// Protects the process's memory; called before a key is read.
-  private static func keepSecrets() throws(TransferFailure) {
-    try SystemError.mapped(Peer.protectMemory()) { TransferFailure(.failed, $0.description) }
+  private static func keepSecrets() throws(Failure) {
+    try Failure.wrapping(Peer.protectMemory())
   }
 }
 
@@ -160,15 +161,15 @@ struct CredentialsLeft: Equatable {
   }
 
   /// Removes them after the app.
-  mutating func remove() throws(TransferFailure) {
+  mutating func remove() throws(Failure) {
     guard !owners.isEmpty else { return }
     do {
-      try withVault { vault throws(VaultError) in
+      try withVault { vault throws(Failure) in
         for owner in owners { try vault.removeAll(of: owner) }
       }
     } catch {
-      throw TransferFailure(
-        error.kind, "\(identifier) and its data are removed, but not its credentials: \(error.message)",
+      throw Failure(
+        error.code, "\(identifier) and its data are removed, but not its credentials: \(error.message)",
         hint: "Remove them with 'peer credentials remove': \(names).")
     }
     outcome = .removed
@@ -200,20 +201,8 @@ extension AppHome.Installation {
   }
 }
 
-extension TransferFailure {
-  /// The user's failure for an error with credentials or accounts.
-  init(_ error: VaultError) {
-    let kind: Kind =
-      switch error.code {
-      case .full: .refused
-      case .unavailable, .damaged, .failed: error.cause?.isNoSpace == true ? .noSpace : .failed
-      }
-    self.init(kind, error.description, hint: error.hint)
-  }
-}
-
-/// Works with the credentials of PEER_HOME, and turns an error into the user's failure.
-func withVault<Value>(_ body: (CredentialVault) throws(VaultError) -> Value) throws(TransferFailure) -> Value {
+/// Works with the credentials of PEER_HOME.
+func withVault<Value>(_ body: (CredentialVault) throws(Failure) -> Value) throws(Failure) -> Value {
   let vault = CredentialVault(home: try Home.path(), keys: CredentialVault.keysDirectory())
-  return try VaultError.mapped(body(vault)) { TransferFailure($0) }
+  return try body(vault)
 }

@@ -58,7 +58,7 @@ struct AllApps {
 
 extension AllApps {
   /// Looks for the apps of files in the home of this user, and measures their data.
-  init(_ installed: [AppState], _ damaged: [AppHome.Damaged], records: [UInt8]) throws(TransferFailure) {
+  init(_ installed: [AppState], _ damaged: [AppHome.Damaged], records: [UInt8]) throws(Failure) {
     let path = try Home.ofUser(hint: "Set HOME.")
     do {
       let home = SharedDirectory(try Directory.open(path))
@@ -70,7 +70,7 @@ extension AllApps {
         files: inventory.entries.compactMap { entry in entry.app.map { ($0, entry.size) } },
         notes: notes)
     } catch {
-      throw TransferFailure(.failed, "the home \(VisibleText.quoted(path)) cannot be read: \(error)")
+      throw Failure(.failed, "the home \(VisibleText.quoted(path)) cannot be read: \(error)")
     }
   }
 }

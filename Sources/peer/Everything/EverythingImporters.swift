@@ -65,7 +65,7 @@ final class EverythingImporters: Importers {
 
   func places(of part: Part) -> RootPlaces? { keyed.places(of: part) }
 
-  func judge(of part: Part) throws(ArchiveError) -> any PartJudge {
+  func judge(of part: Part) throws(Failure) -> any PartJudge {
     if !part.homePaths.isEmpty { traces.withLock { $0.homePaths = part.homePaths } }
     switch part.contents {
     case .folders: return folders
@@ -113,16 +113,16 @@ final class EverythingImporters: Importers {
     }
   }
 
-  func importer(of part: Part) throws(ArchiveError) -> any Importer {
+  func importer(of part: Part) throws(Failure) -> any Importer {
     switch part.contents {
     case .folders: return tracing(folders, part)
     case .role: return tracing(try begun.importer(of: part), part)
     case .app(let app):
-      do throws(HostError) {
+      do throws(Failure) {
         return try AppImporter(
           app: try apps.appAccepting(app).identifier, home: apps, options: appOptions, until: stop, observer: observer)
       } catch {
-        throw ArchiveError(ofPart: error)
+        throw error.ofPart
       }
     case .files, .unknown: return try begun.importer(of: part)
     }

@@ -24,7 +24,7 @@ struct EverythingOptions: Equatable, Sendable {
 
 extension EverythingOptions {
   /// Reads the options of `peer send --everything`; nil without it.
-  init?(_ arguments: Arguments, apps: [String]) throws(TransferFailure) {
+  init?(_ arguments: Arguments, apps: [String]) throws(Failure) {
     guard arguments.has("--everything") else {
       for option in ["--home", "--skip", "--dry-run", "--wait"] where arguments.isGiven(option) {
         throw .usage("\(option) requires --everything", hint: "Add --everything, or remove \(option).")
@@ -50,7 +50,7 @@ extension EverythingOptions {
 
 extension ReceiveOptions {
   /// Reads the options of `peer receive --everything`.
-  mutating func takeEverything(_ arguments: Arguments) throws(TransferFailure) {
+  mutating func takeEverything(_ arguments: Arguments) throws(Failure) {
     takesEverything = true
     for option in ["--app", "--platform", "--option"] where arguments.isGiven(option) {
       throw .usage("\(option) cannot be used with --everything", hint: "Remove one of them.")
@@ -69,20 +69,20 @@ extension ReceiveOptions {
 
   /// The path of the destination.
   var place: [UInt8] {
-    get throws(TransferFailure) {
+    get throws(Failure) {
       if let directory { return directory }
       return takesEverything ? try Home.ofUser(hint: "Name the directory to receive into.") : Array(".".utf8)
     }
   }
 
   /// Refuses to receive as root into another user's directory: that user could not use the files.
-  func checkOwner() throws(TransferFailure) {
+  func checkOwner() throws(Failure) {
     let path = try place
     guard takesEverything, CurrentProcess.effectiveUserID == 0, let status = try? Directory.status(of: path),
       status.owner != 0
     else { return }
     let name = CurrentProcess.name(ofUser: status.owner).map { VisibleText.listed($0) }
-    throw TransferFailure(
+    throw Failure(
       .refused,
       "\(VisibleText.quoted(path)) belongs to \(name ?? "user \(status.owner)"), "
         + "and what root receives would belong to root",
@@ -105,13 +105,13 @@ extension EverythingImporters {
     _ options: ReceiveOptions, home: [UInt8], knowing known: KnownApps, judging rule: ArrivalRule,
     settings: SettingsLoader? = nil, until stop: StopSignal,
     telling tell: @escaping @Sendable (TransferEvent) -> Void
-  ) throws(TransferFailure) {
+  ) throws(Failure) {
     let folders = try FolderImporter(
       into: try options.place, preserving: options.preserved,
       atMost: options.mostBytes.map { MostBytes($0) }, existing: options.existing, judging: rule)
     let path = try options.place
-    let directory = SharedDirectory(try ArchiveError.mapped(StagingArea.openOrMake(path)) { TransferFailure($0) })
-    let apps = try HostError.mapped(AppHome(home: home)) { TransferFailure($0) }
+    let directory = SharedDirectory(try StagingArea.openOrMake(path))
+    let apps = try AppHome(home: home)
     var importing = options.importing
     importing.most = options.mostBytes.map { MostBytes($0) }
     self.init(

@@ -24,14 +24,14 @@ struct KeyedArrivals {
   var tell: @Sendable (String) -> Void = { _ in }
 
   /// The importer of a part whose roots are keys.
-  func importer(of part: Part) throws(ArchiveError) -> FolderImporter {
+  func importer(of part: Part) throws(Failure) -> FolderImporter {
     switch part.contents {
     case .role(HomeFolder.role, _):
       let places = HomeFolders.receiving(in: home.directory).map
       return FolderImporter(area, existing: .merge, places: try RootPlaces(places))
     case .files(let app, let roots):
       guard let arrival = arrival(of: app) else {
-        throw ArchiveError(
+        throw Failure(
           .notInstalled, "this device has no description of \(VisibleText.of(part.name))",
           hint: "Install the current peer here, or describe the app, and run both commands again.")
       }
@@ -39,9 +39,9 @@ struct KeyedArrivals {
       let data = ArrivingData(arrival, paths: oldPaths(part.homePaths), tell: tell)
       return FolderImporter(
         area, existing: .setAside, places: try RootPlaces(arrival.places),
-        preparing: { (files) throws(ArchiveError) in try data.prepare(files) },
+        preparing: { (files) throws(Failure) in try data.prepare(files) },
         completing: loading(app, arrival), settingAside: { asides.note($0, of: app, tell) })
-    case .role, .folders, .app, .unknown: throw ArchiveError(notTaken: part)
+    case .role, .folders, .app, .unknown: throw Failure(notTaken: part)
     }
   }
 
@@ -55,9 +55,9 @@ struct KeyedArrivals {
   }
 
   /// What is still to be done with the settings of an app when they are in their place.
-  private func loading(_ app: String, _ arrival: Arrival) -> (@Sendable () throws(ArchiveError) -> Void)? {
+  private func loading(_ app: String, _ arrival: Arrival) -> (@Sendable () throws(Failure) -> Void)? {
     guard !arrival.settings.isEmpty, let settings else { return nil }
-    return { () throws(ArchiveError) in try settings.load(app) }
+    return { () throws(Failure) in try settings.load(app) }
   }
 
   /// The paths of the sender's home that stand for others here.
@@ -121,27 +121,27 @@ struct KeyedArrivals {
     known.catalogue.arrival(of: app, in: home.directory, running: known.running)
   }
 
-  private func check(_ arrival: Arrival, _ roots: [Root], of part: Part) throws(ArchiveError) {
+  private func check(_ arrival: Arrival, _ roots: [Root], of part: Part) throws(Failure) {
     let data = arrival.data(of: roots.map(\.name), in: home.directory, besides: known.catalogue.skeleton)
     let path = replacesApps ? nil : touched(data, part, arrival)
     if path != nil || arrival.inUse != nil, !replacesApps, hasAll(of: part) {
-      throw ArchiveError(
+      throw Failure(
         .nothingNewer,
         "what had arrived of \(VisibleText.of(arrival.name)) was changed here, and nothing is newer there")
     }
     if let user = arrival.inUse {
-      throw ArchiveError(
+      throw Failure(
         .appInUse, "\(VisibleText.of(arrival.name)) is in use here: \(VisibleText.of(user))",
         hint: DataHint.appInUse.text)
     }
     guard arrival.settings.isEmpty || settings != nil else {
-      throw ArchiveError(
+      throw Failure(
         .notInstalled,
         "\(VisibleText.of(arrival.name)) needs dconf, which is not among the programs of this system that only root changes",
         hint: DataHint.dconfMissing.text)
     }
     guard let path else { return }
-    throw ArchiveError(
+    throw Failure(
       .appHasData, "\(VisibleText.of(arrival.name)) has data here already: \(VisibleText.quoted(path))",
       hint: DataHint.appHasData.text, name: path)
   }

@@ -19,8 +19,8 @@ final class LabelledSource: ItemSource {
     /// The seconds between two looks.
     var pause = 1.0
 
-    func error(_ user: String) -> ArchiveError {
-      ArchiveError(
+    func error(_ user: String) -> Failure {
+      Failure(
         .appInUse, "\(VisibleText.of(name)) is in use by \(VisibleText.of(user))",
         hint: DataHint.appInUse.text)
     }
@@ -39,11 +39,11 @@ final class LabelledSource: ItemSource {
     self.use = use
   }
 
-  func origin() throws(ArchiveError) -> [[UInt8]] { try source.origin() }
+  func origin() throws(Failure) -> [[UInt8]] { try source.origin() }
 
   func identities(by naming: SourceNaming) -> [SourceIdentity] { source.identities(by: naming) }
 
-  func prepare(until stop: StopSignal) throws(ArchiveError) -> SourceSummary {
+  func prepare(until stop: StopSignal) throws(Failure) -> SourceSummary {
     var summary = try source.prepare(until: stop)
     summary.label = label
     return summary
@@ -51,7 +51,7 @@ final class LabelledSource: ItemSource {
 
   func export(
     _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
-  ) throws(ArchiveError) -> ExportResult {
+  ) throws(Failure) -> ExportResult {
     guard let use else { return try source.export(settings, for: request, begin: begin) }
     if let user = use.now() {
       guard use.waits else { throw use.error(user) }
@@ -66,7 +66,7 @@ final class LabelledSource: ItemSource {
   }
 
   /// Asks a person to close the app, and waits until that is done.
-  private func wait(for use: Use, _ user: String, unless stop: StopSignal) throws(ArchiveError) {
+  private func wait(for use: Use, _ user: String, unless stop: StopSignal) throws(Failure) {
     use.tell("\(VisibleText.of(use.name)) is in use by \(VisibleText.of(user)): close it, and its data is sent")
     do throws(SystemError) {
       let wakeup = try Wakeup()
@@ -81,7 +81,7 @@ final class LabelledSource: ItemSource {
       }
     } catch {
       throw stop.isSet
-        ? ArchiveError(.stopped, "stopped") : ArchiveError(.exportFailed, "the wait for an app failed", cause: error)
+        ? Failure(.stopped, "stopped") : Failure(.exportFailed, "the wait for an app failed", cause: error)
     }
   }
 

@@ -68,7 +68,7 @@ struct MigrationTable {
   func text(columns: Int) -> String { head(columns: columns) + rest(columns: columns) }
 
   /// The table behind the sentence of a failure, which is not said again where it is the cause of all parts.
-  func text(columns: Int, after failure: TransferFailure) -> String {
+  func text(columns: Int, after failure: Failure) -> String {
     let isTold = !rows.isEmpty && rows.allSatisfy { ($0.reason, $0.hint) == (failure.message, failure.hint) }
     return isTold && next.isEmpty ? rest(columns: columns) : text(columns: columns)
   }

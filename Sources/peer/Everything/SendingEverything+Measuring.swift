@@ -13,7 +13,7 @@ extension ChosenEverything {
 
   /// Measures the entries. At a terminal it shows how far that is, and with `table` the sizes as they
   /// become known: in place, if the terminal has room for the whole table, and else line by line.
-  mutating func measure(showing table: Bool, until stop: StopSignal) throws(TransferFailure) {
+  mutating func measure(showing table: Bool, until stop: StopSignal) throws(Failure) {
     let (count, choice) = (inventory.entries.count, choice)
     let isShown = !options.json && Terminal.isTerminal(StandardStream.error.rawValue)
     let columns = Terminal.width(StandardStream.error.rawValue) ?? 80
@@ -25,7 +25,7 @@ extension ChosenEverything {
     let rows = table && isShown ? Terminal.height(StandardStream.error.rawValue) ?? 0 : 0
     var whole = WholeTable(choice: choice, columns: columns, rows: rows)
     if isShown, !whole.draw(inventory, measuring: 1) { show([], measuring: 1) }
-    do throws(ArchiveError) {
+    do throws(Failure) {
       try inventory.measure(until: stop) { index, inventory in
         let began = BootInstant.now()
         guard isShown, began >= next else { return }
@@ -42,22 +42,22 @@ extension ChosenEverything {
       }
     } catch {
       if isShown { StandardStream.error.write("\r\u{1B}[2K") }
-      throw error.code == .stopped ? TransferFailure(.interrupted, "interrupted") : TransferFailure(error)
+      throw error.code == .stopped ? .interrupted(by: .interrupted) : error
     }
     if whole.draw(inventory, measuring: nil) { return }
     let rest = table ? PlanTable(inventory: inventory, choice: choice).texts(columns: columns)[shown...] : []
     if isShown {
       show(rest, measuring: nil)
     } else if table {
-      (try? Questioner())?.write(rest.joined())
+      Questioner()?.write(rest.joined())
     }
   }
 
   /// Measures the entries, and tells a program what there is and the size of each as soon as it is
   /// known.
-  mutating func measure(telling questioner: ProgramQuestioner, until stop: StopSignal) throws(TransferFailure) {
+  mutating func measure(telling questioner: ProgramQuestioner, until stop: StopSignal) throws(Failure) {
     questioner.tell("inventory", PlanTable(inventory: inventory, choice: choice).json)
-    do throws(ArchiveError) {
+    do throws(Failure) {
       try inventory.measure(until: stop) { index, inventory in
         guard let size = inventory.entries[index].size?.tally else { return }
         questioner.tell(
@@ -68,7 +68,7 @@ extension ChosenEverything {
           ])
       }
     } catch {
-      throw error.code == .stopped ? TransferFailure(.interrupted, "interrupted") : TransferFailure(error)
+      throw error.code == .stopped ? .interrupted(by: .interrupted) : error
     }
   }
 }

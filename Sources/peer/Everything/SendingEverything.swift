@@ -31,7 +31,7 @@ struct ChosenEverything {
   private var fresh: PlanChoice
 
   /// Lists the home, and applies what the command line says.
-  init(_ options: SendOptions, records: [UInt8]) throws(TransferFailure) {
+  init(_ options: SendOptions, records: [UInt8]) throws(Failure) {
     guard let everything = options.everything else { preconditionFailure("the command moves everything") }
     self.options = options
     self.records = records
@@ -48,10 +48,8 @@ struct ChosenEverything {
     let found = known.apps(in: home.directory)
     notes = found.notes
     let apps = (everything.home == nil ? Self.apps(in: records) : []) + found.apps
-    inventory = try ArchiveError.mapped(
-      Inventory(
-        of: home, apps: apps, records: [records], isElsewhere: everything.home != nil, besides: known.outsideHomes)
-    ) { TransferFailure($0) }
+    inventory = try Inventory(
+      of: home, apps: apps, records: [records], isElsewhere: everything.home != nil, besides: known.outsideHomes)
     let known = (try? TransferStore(home: records).devices(as: .sender, .migrating(isKept: false))) ?? []
     let moves = known.filter { $0.transfers > 0 && everything.home == nil }
     inventory.lastMove = moves.map { Timestamp(seconds: $0.lastUsed, nanoseconds: 0) }.min()
@@ -73,7 +71,7 @@ struct ChosenEverything {
 
   /// Applies the options. An earlier run goes on with its choice, unless they leave a part of it out.
   /// Returns whether one does.
-  mutating func choose(continuing store: TransferStore) throws(TransferFailure) -> Bool {
+  mutating func choose(continuing store: TransferStore) throws(Failure) -> Bool {
     fresh = try applyingOptions(to: choice)
     choice = fresh
     guard let former = store.unfinishedMigration(of: migration), let origins = former.sources else { return false }
@@ -87,14 +85,10 @@ struct ChosenEverything {
     return true
   }
 
-  private func applyingOptions(to choice: PlanChoice) throws(TransferFailure) -> PlanChoice {
+  private func applyingOptions(to choice: PlanChoice) throws(Failure) -> PlanChoice {
     var choice = choice
-    do throws(ChoiceError) {
-      if let apps = options.everything?.apps, !apps.isEmpty { try choice.take(apps: apps, in: inventory) }
-      for name in options.everything?.skipped ?? [] { try choice.skip(name, in: inventory) }
-    } catch {
-      throw .usage(error.description, hint: error.hint)
-    }
+    if let apps = options.everything?.apps, !apps.isEmpty { try choice.take(apps: apps, in: inventory) }
+    for name in options.everything?.skipped ?? [] { try choice.skip(name, in: inventory) }
     return choice
   }
 
@@ -159,17 +153,17 @@ struct ChosenEverything {
   }
 
   /// Lets a program change the choice, by the same words as a person.
-  mutating func ask(_ questioner: ProgramQuestioner) throws(TransferFailure) {
+  mutating func ask(_ questioner: ProgramQuestioner) throws(Failure) {
     var mistake: String?
     for _ in 0..<Self.tries {
       let line = try questioner.ask(.choice, [:], mistake: mistake)
       guard case .line(let bytes) = line else {
-        throw TransferFailure(.interrupted, "interrupted before anything was chosen")
+        throw Failure(.interrupted, "interrupted before anything was chosen")
       }
-      do throws(ChoiceError) {
+      do throws(Failure) {
         return try choice.apply(String(decoding: bytes, as: UTF8.self))
       } catch {
-        mistake = "\(error.description). \(error.hint)"
+        mistake = error.correction
       }
     }
     throw .usage("nothing was chosen", hint: "Choose with --skip and --app.")
@@ -179,22 +173,20 @@ struct ChosenEverything {
   private static let tries = 3
 
   /// Lets the person at the terminal, who has seen the table, change the choice.
-  mutating func ask(_ output: Output, unless interruption: CInt) throws(TransferFailure) {
-    guard let questioner = try? Questioner() else { return }
+  mutating func ask(_ output: Output, unless interruption: CInt) throws(Failure) {
+    guard let questioner = Questioner() else { return }
     var choice = choice
-    try output.hold { () throws(TransferFailure) in
+    try output.hold { () throws(Failure) in
       for _ in 0..<Self.tries {
-        let line = try SystemError.mapped(questioner.ask("Numbers to leave out, or Enter: ", unless: [interruption])) {
-          TransferFailure(.failed, $0.description)
-        }
+        let line = try Failure.wrapping(questioner.ask("Numbers to leave out, or Enter: ", unless: [interruption]))
         guard case .line(let bytes) = line else {
-          throw TransferFailure(.interrupted, "interrupted before anything was chosen")
+          throw Failure(.interrupted, "interrupted before anything was chosen")
         }
-        do throws(ChoiceError) {
+        do throws(Failure) {
           try choice.apply(String(decoding: bytes, as: UTF8.self))
           return
         } catch {
-          questioner.write("\(error.description). \(error.hint)\n")
+          questioner.write("\(error.correction)\n")
         }
       }
       throw .usage("nothing was chosen", hint: "Choose with --skip and --app.")
@@ -203,7 +195,7 @@ struct ChosenEverything {
   }
 
   /// The sources of what is chosen.
-  func sources(telling tell: @escaping @Sendable (TransferEvent) -> Void) throws(TransferFailure) -> [any ItemSource] {
+  func sources(telling tell: @escaping @Sendable (TransferEvent) -> Void) throws(Failure) -> [any ItemSource] {
     let parts = parts
     guard !parts.isEmpty else {
       throw .usage("nothing is chosen that could move", hint: "'peer send --everything --dry-run' lists what there is.")
@@ -232,7 +224,7 @@ struct ChosenEverything {
   /// An app with an extension: it holds the app's lock only while it looks or exports.
   private func app(
     _ app: MovableApp, _ label: Part.Label, telling tell: @escaping @Sendable (TransferEvent) -> Void
-  ) throws(TransferFailure) -> LabelledSource {
+  ) throws(Failure) -> LabelledSource {
     let records = records
     var use = LabelledSource.Use(name: app.name, waits: waits) {
       let holder = (try? AppHome.ifThere(records)?.app(app.identifier).holder()) ?? nil
@@ -248,27 +240,23 @@ struct ChosenEverything {
   private func folders(
     _ part: ChosenPart, _ label: Part.Label, sharing parents: inout [[UInt8]: SharedDirectory],
     telling tell: @escaping @Sendable (TransferEvent) -> Void
-  ) throws(TransferFailure) -> LabelledSource {
-    do throws(ArchiveError) {
-      let named = part.places.filter { $0.path.first != UInt8(ascii: "/") }
-      let places = try? RootPlaces(
-        Dictionary(named.map { (String(decoding: $0.root, as: UTF8.self), $0.path) }) { first, _ in first })
-      let source = try FolderSource(
-        roots: try part.roots(in: home, sharing: &parents), selecting: part.selection,
-        contents: { roots in
-          switch part.contents {
-          case .home: .role(Part.home, roots)
-          case .files(let app, _): .files(of: app.identifier, roots)
-          case .folders, .app, .settings: .folders(roots)
-          }
-        }, places: places, walked: part.walked, notice: { tell(.notice($0)) })
-      guard case .files(let app, _) = part.contents else { return LabelledSource(source, label, places: places) }
-      var label = label
-      label.homePaths = homePaths
-      return LabelledSource(source, label, places: places, use: use(app, telling: tell))
-    } catch {
-      throw TransferFailure(error)
-    }
+  ) throws(Failure) -> LabelledSource {
+    let named = part.places.filter { $0.path.first != UInt8(ascii: "/") }
+    let places = try? RootPlaces(
+      Dictionary(named.map { (String(decoding: $0.root, as: UTF8.self), $0.path) }) { first, _ in first })
+    let source = try FolderSource(
+      roots: try part.roots(in: home, sharing: &parents), selecting: part.selection,
+      contents: { roots in
+        switch part.contents {
+        case .home: .role(Part.home, roots)
+        case .files(let app, _): .files(of: app.identifier, roots)
+        case .folders, .app, .settings: .folders(roots)
+        }
+      }, places: places, walked: part.walked, notice: { tell(.notice($0)) })
+    guard case .files(let app, _) = part.contents else { return LabelledSource(source, label, places: places) }
+    var label = label
+    label.homePaths = homePaths
+    return LabelledSource(source, label, places: places, use: use(app, telling: tell))
   }
 
   private static let settings = Array("settings".utf8)
@@ -281,7 +269,7 @@ struct ChosenEverything {
   /// Writes the settings of an app to a file among peer's records, to be sent.
   private func settings(
     _ app: MovableApp, _ settings: DesktopSettings, _ label: Part.Label
-  ) throws(TransferFailure) -> LabelledSource {
+  ) throws(Failure) -> LabelledSource {
     do {
       let content = settings.dump
       let folder = try Directory.openOrMake(records + [UInt8(ascii: "/")] + Self.settings, mode: 0o700)
@@ -297,10 +285,10 @@ struct ChosenEverything {
       var label = label
       label.homePaths = homePaths
       return LabelledSource(source, label)
-    } catch let error as ArchiveError {
-      throw TransferFailure(error)
+    } catch let error as Failure {
+      throw error
     } catch {
-      throw TransferFailure(.failed, "the settings of \(app.identifier) cannot be written: \(error)")
+      throw Failure(.failed, "the settings of \(app.identifier) cannot be written: \(error)")
     }
   }
 
@@ -334,11 +322,11 @@ struct ChosenEverything {
 
   /// The list, and nothing else.
   static func show(_ options: SendOptions) -> Int32 {
-    Answer.give(json: options.json) { () throws(TransferFailure) in
+    Answer.give(json: options.json) { () throws(Failure) in
       let records = try Home.path()
       var everything = try ChosenEverything(options, records: records)
       _ = try everything.choose(continuing: TransferStore(home: records))
-      try ArchiveError.mapped(everything.inventory.measure(until: StopSignal())) { TransferFailure($0) }
+      try everything.inventory.measure(until: StopSignal())
       let table = PlanTable(inventory: everything.inventory, choice: everything.choice)
       let notes = Rendering(standardError: everything.notes.map { "peer: note: \($0)\n" }.joined())
       if options.json { return notes + .event("inventory", table.json) }
@@ -352,7 +340,7 @@ extension SendOptions {
   /// What moves of a home, as its user has chosen it; nil for named paths and apps.
   func chosenEverything(
     home: [UInt8], _ interruption: Interruption, _ output: Output
-  ) throws(TransferFailure) -> ChosenEverything? {
+  ) throws(Failure) -> ChosenEverything? {
     if everything == nil { return nil }
     var chosen = try ChosenEverything(self, records: home)
     for note in chosen.notes { output.handle(.notice(note)) }
@@ -363,7 +351,7 @@ extension SendOptions {
       if !isContinued { try chosen.ask(questioner) }
       return chosen
     }
-    let asks = !json && !isContinued && (try? Questioner()) != nil
+    let asks = !json && !isContinued && Questioner() != nil
     try chosen.measure(showing: asks, until: interruption.early)
     if asks { try chosen.ask(output, unless: interruption.raw) }
     return chosen

@@ -18,7 +18,7 @@ struct SendingParts: Sendable {
   init(
     _ options: SendOptions, selecting selection: Selection, home: [UInt8], until stop: StopSignal,
     telling tell: @escaping @Sendable (TransferEvent) -> Void
-  ) throws(TransferFailure) {
+  ) throws(Failure) {
     if options.sources.isEmpty, options.apps.count == 1 {
       (sources, folders) = ([try appSource(options.apps[0], options, home: home, until: stop, telling: tell)], nil)
       return
@@ -30,7 +30,7 @@ struct SendingParts: Sendable {
       (self.sources, folders) = (sources, nil)
       return
     }
-    let folders = try FolderSource(sending: options.sources, selecting: selection, withOwners: options.owners) {
+    let folders = try FolderSource(paths: options.sources, selecting: selection, withOwners: options.owners) {
       tell(.notice($0))
     }
     sources.insert(folders, at: options.appsInFront)
@@ -40,20 +40,16 @@ struct SendingParts: Sendable {
   /// An app as one of several parts.
   static func part(
     _ app: String, _ options: SendOptions, home: [UInt8], telling tell: @escaping @Sendable (TransferEvent) -> Void
-  ) throws(TransferFailure) -> AppPart {
-    do throws(HostError) {
-      guard let home = try AppHome.ifThere(home) else { throw HostError.notInstalled(app) }
-      return try AppPart(
-        app: app, home: home, claim: options.claim, idleLimit: options.idleLimit, observer: HostNews.telling(tell))
-    } catch {
-      throw TransferFailure(error)
-    }
+  ) throws(Failure) -> AppPart {
+    guard let home = try AppHome.ifThere(home) else { throw .notInstalled(app) }
+    return try AppPart(
+      app: app, home: home, claim: options.claim, idleLimit: options.idleLimit, observer: HostNews.telling(tell))
   }
 
   /// What the user has chosen of a home.
   init(
     _ everything: ChosenEverything, telling tell: @escaping @Sendable (TransferEvent) -> Void
-  ) throws(TransferFailure) {
+  ) throws(Failure) {
     (sources, folders) = (try everything.sources(telling: Self.once(tell)), nil)
   }
 

@@ -28,7 +28,7 @@ final class SettingsLoader: Sendable {
   }
 
   /// Loads the settings of an app that stand in their place.
-  func load(_ identifier: String) throws(ArchiveError) {
+  func load(_ identifier: String) throws(Failure) {
     let words: String
     do {
       words = try socket.withLock { socket in
@@ -41,7 +41,7 @@ final class SettingsLoader: Sendable {
       words = "the helper process has ended"
     }
     if words.isEmpty { return }
-    throw ArchiveError(
+    throw Failure(
       .importFailed, "the settings cannot be loaded: \(VisibleText.of(words))",
       hint: DataHint.noDesktop.text)
   }

@@ -1,3 +1,4 @@
+import MigrationArchive
 import MigrationEngine
 import MigrationHost
 import MigrationSystem
@@ -19,7 +20,7 @@ struct NewAppOptions: Equatable, Sendable {
 
 extension NewAppOptions {
   /// Parses the words after `peer app new`.
-  init(_ arguments: Arguments) throws(TransferFailure) {
+  init(_ arguments: Arguments) throws(Failure) {
     let directory = try arguments.operand(
       .appNew, "folder", hint: "Name a new or an empty folder.")
     let identifier = try arguments.text("--id")
@@ -37,8 +38,8 @@ extension NewAppOptions {
 /// `peer app new`: the package of a new app.
 extension NewAppOptions {
   /// Creates the package, and tells the next steps.
-  func make() throws(TransferFailure) -> Rendering {
-    let program = try SystemError.mapped(ShippedFolder.program()) { TransferFailure(.failed, "\($0)") }
+  func make() throws(Failure) -> Rendering {
+    let program = try Failure.wrapping(ShippedFolder.program())
     let kit = try KitSources.find(self.package, program: program)
     let folder = try NewAppFolder.open(directory)
     try KitSources.check(kit, for: folder.folderName)

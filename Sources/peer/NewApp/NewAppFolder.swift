@@ -1,5 +1,7 @@
+import MigrationArchive
 import MigrationEngine
 import MigrationSystem
+import MigrationTransfer
 import MigrationWire
 
 /// The folder of a new app: a new or an empty one.
@@ -15,18 +17,18 @@ struct NewAppFolder: ~Copyable {
   private let name: [UInt8]?
 
   /// Opens a folder for a new app.
-  static func open(_ typed: [UInt8]) throws(TransferFailure) -> NewAppFolder {
+  static func open(_ typed: [UInt8]) throws(Failure) -> NewAppFolder {
     do throws(SystemError) {
       if let folder = try NewAppFolder(opening: typed) { return folder }
     } catch  where error.isNotDirectory || error.isAlreadyExisting {
-      throw TransferFailure(.refused, "\(VisibleText.quoted(typed)) is not a folder, and is not changed", hint: hint)
+      throw Failure(.refused, "\(VisibleText.quoted(typed)) is not a folder, and is not changed", hint: hint)
     } catch  where error.isNotFound {
       throw .usage(
         "the parent folder of \(VisibleText.quoted(typed)) does not exist", hint: "Create it first.")
     } catch {
-      throw TransferFailure(.failed, "\(error)")
+      throw Failure(error)
     }
-    throw TransferFailure(
+    throw Failure(
       .refused, "the folder \(VisibleText.quoted(typed)) is not empty, and is not changed", hint: hint)
   }
 
@@ -65,9 +67,9 @@ struct NewAppFolder: ~Copyable {
   var folderName: [UInt8] { FileContent.split(path).name }
 
   /// Writes all files, or none.
-  func write(_ files: [NewAppFile]) throws(TransferFailure) {
+  func write(_ files: [NewAppFile]) throws(Failure) {
     try SystemError.mapped(writeAll(files)) {
-      TransferFailure(
+      Failure(
         $0.isNoSpace ? .noSpace : $0.isAlreadyExisting || $0.isNotEmpty ? .refused : .failed,
         "the app cannot be created in \(VisibleText.quoted(path)): \($0.words)",
         hint: $0.isNoSpace ? "Free some space, or name a folder on another disk." : nil)
@@ -127,7 +129,7 @@ enum KitSources {
   /// - Parameter shared: The folders in which systems keep the files of installed programs.
   static func find(
     _ named: [UInt8]?, program: [UInt8], shared: [[UInt8]] = sharedFolders()
-  ) throws(TransferFailure) -> String {
+  ) throws(Failure) -> String {
     if let named { return try text(of: try checked(named)) }
     let own = ShippedFolder("package", source: "", of: program)
     let candidates =
@@ -155,27 +157,27 @@ enum KitSources {
 
   /// Fails if SwiftPM takes an app's package and that of AppMigrationKit for the same one: it
   /// compares the names of their folders, and ignores case.
-  static func check(_ kit: String, for folder: [UInt8]) throws(TransferFailure) {
+  static func check(_ kit: String, for folder: [UInt8]) throws(Failure) {
     let name = FileContent.split(Array(kit.utf8)).name
     guard String(decoding: name, as: UTF8.self).lowercased() == String(decoding: folder, as: UTF8.self).lowercased()
     else { return }
-    throw TransferFailure(
+    throw Failure(
       .refused,
       "the app's folder cannot be named \(VisibleText.quoted(folder)): SwiftPM would confuse it with \(VisibleText.quoted(kit))",
       hint: "Name another folder.")
   }
 
   /// The named folder, if it contains AppMigrationKit.
-  private static func checked(_ named: [UInt8]) throws(TransferFailure) -> [UInt8] {
+  private static func checked(_ named: [UInt8]) throws(Failure) -> [UInt8] {
     let path: [UInt8]
     do throws(SystemError) {
       path = try Directory.open(named).canonicalPath()
     } catch {
-      guard error.isNotFound || error.isNotDirectory else { throw TransferFailure(.failed, "\(error)") }
+      guard error.isNotFound || error.isNotDirectory else { throw Failure(error) }
       throw .usage("--package: no such folder: \(VisibleText.quoted(named))", hint: hint)
     }
     guard isPackage(path) else {
-      throw TransferFailure(
+      throw Failure(
         .refused, "--package: \(VisibleText.quoted(named)) contains no Package.swift with Sources/AppMigrationKit",
         hint: hint)
     }
@@ -185,9 +187,9 @@ enum KitSources {
   private static let hint = "Name the folder of a clone of peer, or PREFIX/share/peer/package of an installation."
 
   /// A path as text, for Package.swift.
-  private static func text(of path: [UInt8]) throws(TransferFailure) -> String {
+  private static func text(of path: [UInt8]) throws(Failure) -> String {
     guard let text = String(validating: path, as: UTF8.self) else {
-      throw TransferFailure(
+      throw Failure(
         .refused, "Package.swift cannot name \(VisibleText.quoted(path)), which is not UTF-8",
         hint: "Name another folder with --package.")
     }

@@ -1,3 +1,4 @@
+import MigrationArchive
 import MigrationEngine
 import MigrationRelay
 import MigrationSystem
@@ -19,7 +20,7 @@ struct RelayOptions: Equatable, Sendable {
 
 extension RelayOptions {
   /// Parses the words after `peer relay`.
-  init(_ arguments: Arguments) throws(TransferFailure) {
+  init(_ arguments: Arguments) throws(Failure) {
     try arguments.refuseOperands()
     guard let tokenFile = arguments.bytes("--token-file"), !tokenFile.isEmpty else {
       throw .usage("missing option: --token-file", hint: "Name a file for the token: it is made if it is missing.")
@@ -27,7 +28,7 @@ extension RelayOptions {
     self.tokenFile = tokenFile
     if let text = try arguments.text("--listen") {
       listen = try HostAndPort.ParseError.mapped(HostAndPort.parseListening(text, defaultPort: Limits.relayPort)) {
-        TransferFailure.usage("--listen: \($0)", hint: "Write --listen PORT, or --listen HOST:PORT.")
+        Failure.usage("--listen: \($0)", hint: "Write --listen PORT, or --listen HOST:PORT.")
       }
     }
     for bytes in arguments.all("--name") {
@@ -48,13 +49,13 @@ extension RelayOptions {
 extension RelayOptions {
   /// Runs the relay until a signal, and returns the program's exit code.
   func perform() -> Int32 {
-    Answer.give(json: json) { () throws(TransferFailure) in
+    Answer.give(json: json) { () throws(Failure) in
       try run()
       return Rendering()
     }
   }
 
-  private func run() throws(TransferFailure) {
+  private func run() throws(Failure) {
     let settings = try self.settings()
     do throws(SystemError) {
       // This must precede all other threads.
@@ -77,11 +78,11 @@ extension RelayOptions {
       let hint =
         error.isAddressInUse
         ? "Another program uses port \(listen.port); choose another with --listen." : nil
-      throw TransferFailure(.failed, error.description, hint: hint)
+      throw Failure(.failed, error.description, hint: hint)
     }
   }
 
-  private func settings() throws(TransferFailure) -> RelaySettings {
+  private func settings() throws(Failure) -> RelaySettings {
     var settings = RelaySettings(tokens: try Self.tokens(tokenFile))
     (settings.names, settings.rate) = (names, rate)
     settings.daily = daily ?? settings.daily
@@ -90,12 +91,12 @@ extension RelayOptions {
   }
 
   /// The tokens of a file, one on each line. A missing file is made, with a new one.
-  static func tokens(_ path: [UInt8]) throws(TransferFailure) -> [RelayToken] {
+  static func tokens(_ path: [UInt8]) throws(Failure) -> [RelayToken] {
     let hint = "Write one token on each line: 32 hexadecimal digits. A missing file is made."
     if (try? Directory.status(of: path)) == nil {
       let token: RelayToken
       do throws(SystemError) { token = RelayToken(try SystemRandom.bytes(RelayToken.size)) } catch {
-        throw TransferFailure(.failed, error.description)
+        throw Failure(error)
       }
       try SecretFile.make(path, "\(token.text)\n", orElse: hint)
     }

@@ -15,7 +15,7 @@ struct Via: Equatable, Sendable {
   let isOption: Bool
 
   /// Nil without a relay.
-  init?(_ arguments: Arguments, variable: String? = Environment.get(Self.variable)) throws(TransferFailure) {
+  init?(_ arguments: Arguments, variable: String? = Environment.get(Self.variable)) throws(Failure) {
     tokenFile = arguments.bytes("--via-token-file")
     let option = try arguments.text("--via")
     isOption = option != nil
@@ -26,7 +26,7 @@ struct Via: Equatable, Sendable {
     let name = isOption ? "--via" : Self.variable
     let hint = "Write the relay as HOST, or HOST:PORT."
     place = try HostAndPort.ParseError.mapped(HostAndPort.parse(text, defaultPort: Limits.relayPort)) {
-      TransferFailure.usage("\(name): \($0)", hint: hint)
+      Failure.usage("\(name): \($0)", hint: hint)
     }
     guard place.host != nil else { throw .usage("\(name): missing host", hint: hint) }
     guard place.port != 0 else { throw .usage("\(name): port 0 is not valid", hint: hint) }
@@ -45,14 +45,14 @@ extension Via {
   /// once, at the terminal or to the program that reads the events. It is remembered for this relay.
   func access(
     home: [UInt8], _ output: Output, asksProgram: Bool, unless interruptions: [CInt]
-  ) throws(TransferFailure) -> RelayAccess {
+  ) throws(Failure) -> RelayAccess {
     if tokenFile == nil, let known = try remembered(home) { return RelayAccess(place, known) }
     let token: RelayToken
     if let tokenFile {
       token = try given(tokenFile)
     } else if asksProgram {
       let questioner = ProgramQuestioner(output: output, interruptions: interruptions)
-      token = try ask { (mistake) throws(TransferFailure) in
+      token = try ask { (mistake) throws(Failure) in
         try questioner.ask(.token, ["address": RelayAccess.shown(place)], mistake: mistake)
       }
     } else {
@@ -62,7 +62,7 @@ extension Via {
       let folder = try Directory.openOrMake(Self.folder(home), mode: 0o700)
       try folder.replaceFile(Array(place.text.utf8), with: Array("\(token.text)\n".utf8))
     } catch {
-      throw TransferFailure(.failed, "the relay's token cannot be remembered: \(error)")
+      throw Failure(.failed, "the relay's token cannot be remembered: \(error)")
     }
     return RelayAccess(place, token)
   }
@@ -71,13 +71,13 @@ extension Via {
   static let folderName = "relays"
   private static func folder(_ home: [UInt8]) -> [UInt8] { home + Array("/\(folderName)".utf8) }
 
-  private func remembered(_ home: [UInt8]) throws(TransferFailure) -> RelayToken? {
+  private func remembered(_ home: [UInt8]) throws(Failure) -> RelayToken? {
     let path = Self.folder(home) + Array("/\(place.text)".utf8)
     guard (try? Directory.status(of: path)) != nil else { return nil }
     return try given(path)
   }
 
-  private func given(_ path: [UInt8]) throws(TransferFailure) -> RelayToken {
+  private func given(_ path: [UInt8]) throws(Failure) -> RelayToken {
     var text = try Self.file.read(path)
     defer { cleanse(&text) }
     text.removeSubrange((text.firstIndex(of: UInt8(ascii: "\n")) ?? text.count)...)
@@ -89,14 +89,14 @@ extension Via {
     return token
   }
 
-  private func askAtTerminal(_ output: Output, _ interruptions: [CInt]) throws(TransferFailure) -> RelayToken {
+  private func askAtTerminal(_ output: Output, _ interruptions: [CInt]) throws(Failure) -> RelayToken {
     let relay = VisibleText.of(RelayAccess.shown(place))
-    guard let questioner = try? Questioner() else {
+    guard let questioner = Questioner() else {
       throw .usage(
         "the token of the relay \(relay) is not known here", hint: "Name a file with it: --via-token-file FILE.")
     }
-    return try output.hold { () throws(TransferFailure) in
-      try ask { (mistake) throws(TransferFailure) in
+    return try output.hold { () throws(Failure) in
+      try ask { (mistake) throws(Failure) in
         if let mistake { questioner.write(mistake + "\n") }
         return try? questioner.ask("Token of the relay \(relay): ", unless: interruptions)
       }
@@ -105,8 +105,8 @@ extension Via {
 
   /// Asks until there is a token, at most as often as for a code.
   private func ask(
-    _ line: (_ mistake: String?) throws(TransferFailure) -> Terminal.Line?
-  ) throws(TransferFailure) -> RelayToken {
+    _ line: (_ mistake: String?) throws(Failure) -> Terminal.Line?
+  ) throws(Failure) -> RelayToken {
     var mistake: String?
     for _ in 0..<CodeEntry.tries {
       switch try line(mistake) {
@@ -114,7 +114,7 @@ extension Via {
         defer { cleanse(&text) }
         if let token = RelayToken(typed: text) { return token }
         mistake = "That is not a token: a token has 32 hexadecimal digits."
-      case .interrupted?: throw TransferFailure(.interrupted, "interrupted before the token was entered")
+      case .interrupted?: throw Failure(.interrupted, "interrupted before the token was entered")
       case .endOfInput?, nil: throw .usage("no token was entered", hint: Self.file.hint)
       }
     }

@@ -110,7 +110,7 @@ enum JournalCheck {
         from: disk, for: offer, transfer: transfer, keys: keys, import: fate)
       return staging.shared.withLock { $0.ledger }
     } catch {
-      promise(error is ArchiveError, "the recovery fails with \(error)")
+      promise(error is Failure, "the recovery fails with \(error)")
       return nil
     }
   }

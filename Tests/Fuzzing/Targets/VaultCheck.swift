@@ -3,6 +3,7 @@ import Glibc
 import MigrationCredentials
 import MigrationSystem
 import MigrationTLS
+import MigrationWire
 
 @testable import MigrationVault
 
@@ -25,7 +26,7 @@ final class VaultCheck: Sendable {
     folder = "\(access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp")/peer-fuzz-\(getpid())"
     for made in ["", "/home", "/home/accounts", "/keys"] { mkdir(folder + made, 0o700) }
     accounts = AccountRecords(home: Array("\(folder)/home".utf8))
-    do throws(VaultError) {
+    do throws(Failure) {
       keys = try KeysDirectory(Array("\(folder)/keys".utf8), besides: Array("\(folder)/home".utf8))
     } catch { fatalError("\(error)") }
     atexit { VaultCheck.shared.remove() }
@@ -56,7 +57,7 @@ final class VaultCheck: Sendable {
   /// another place.
   private func checkChanged(_ bytes: [UInt8]) {
     guard bytes.count > 3, let item = read({ try CredentialItem(Array(bytes.dropFirst(3))) }) else { return }
-    do throws(VaultError) {
+    do throws(Failure) {
       var sealed = try SealedItem.seal(item, Self.name, of: owner, in: Self.store, with: key)
       promise(sealed.count <= SealedItem.longest || bytes.count > 16 << 10, "a file is too long")
       let opened = try SealedItem.open(sealed, Self.name, of: owner, in: Self.store, with: key)

@@ -95,7 +95,7 @@ extension Meeting {
     _ = try store.expect(other, as: .sender, by: own, at: "192.0.2.1", meeting: nil)
     let holds = Mutex<[SharedDirectory]>([])
     let take: Strand = {
-      do throws(Fault) {
+      do throws(Failure) {
         guard let hold = try TransferStore(home: home).hold(other) else { return "the device is not known" }
         holds.withLock { $0.append(hold) }
       } catch {

@@ -281,13 +281,13 @@ struct Course {
     if users.contains(where: \.isDone) { return nil }
     // What was forgotten after it had arrived, or was told to be there, would be sent again, and its names are
     // taken.
-    if result == TransferFailure.Kind.refused.rawValue, hasForgotten || users[1].wasTold, isThere {
+    if result == Failure.Kind.refused.rawValue, hasForgotten || users[1].wasTold, isThere {
       users[index].isDone = true
       return nil
     }
-    if kind == .full, result == TransferFailure.Kind.noSpace.rawValue { world_narrow(room) }
+    if kind == .full, result == Failure.Kind.noSpace.rawValue { world_narrow(room) }
     // Three attempts to pair did not come to their end: the receiver is started again and shows a new code.
-    if index == 1, result == TransferFailure.Kind.pairing.rawValue {
+    if index == 1, result == Failure.Kind.pairing.rawValue {
       code = PairingCode(number: UInt32(world_draw(10_000_000)))
       setCommands()
       kill(0)
@@ -299,7 +299,7 @@ struct Course {
       return "the \(users[index].name) does not succeed: it ends with \(result.map { "\($0)" } ?? "a kill")"
     }
     // A receiver that has lost its relay learns it after a minute, and shows another place then.
-    let isAway = between != nil && result == TransferFailure.Kind.pairing.rawValue
+    let isAway = between != nil && result == Failure.Kind.pairing.rawValue
     users[index].startsAt = now + world_draw((isAway ? 30 : 5) * Self.second)
     return nil
   }
@@ -405,7 +405,7 @@ struct Course {
     guard !users[1].isDone, Promises.isEndUntold else { return nil }
     let result = alone(users[1].start)
     // At a relay nothing tells whether that one will come back: its place there is asked for.
-    let lost = between == nil ? TransferFailure.Kind.connectionLost : .pairing
+    let lost = between == nil ? Failure.Kind.connectionLost : .pairing
     let hasGoneOn = result == lost.rawValue && !Promises.isEndUntold
     return result == 0 || hasGoneOn ? nil : "the sender does not tell again that everything has arrived"
   }

@@ -30,7 +30,7 @@ enum Ends {
       do {
         try body()
         return 0
-      } catch let failure as TransferFailure {
+      } catch let failure as Failure {
         world_say("fails: \(failure.message)")
         return failure.kind.rawValue
       } catch is Late {
@@ -68,7 +68,7 @@ enum Ends {
     let importer = try FolderImporter(
       into: Array(destination.utf8), preserving: Preserved(), atMost: nil,
       existing: existing ?? (remembers ? .merge : nil))
-    let failed = Mutex<[UInt16: TransferFailure]>([:])
+    let failed = Mutex<[UInt16: Failure]>([:])
     let result = try stopping(isStoppable) {
       try PeerReceiver.receive(
         options, into: importer, memory: TransferStore(home: Array(home.utf8)), isAnnounced: false,
@@ -94,16 +94,16 @@ enum Ends {
     setenv("HOME", source, 1)
     let sources = try (inParts ? roots.map { [$0] } : [roots]).map { roots in
       try FolderSource(
-        sending: roots.map { Array("\(folder)/\($0)".utf8) }, selecting: Selection(), withOwners: false,
+        paths: roots.map { Array("\(folder)/\($0)".utf8) }, selecting: Selection(), withOwners: false,
         notice: { _ in })
     }
-    let failed = Mutex<[UInt16: TransferFailure]>([:])
+    let failed = Mutex<[UInt16: Failure]>([:])
     let result = try stopping(isStoppable) {
       try PeerSender.send(
         sources, options, memory: TransferStore(home: Array(oldHome.utf8)), telling: { tell("sender", $0, failed) },
         stopping: $0,
-        choosing: { (_, _) throws(TransferFailure) in throw TransferFailure(.usage, "there is nothing to choose") },
-        code: { (device, ends) throws(TransferFailure) in try typed(code, at: device, unless: ends) })
+        choosing: { (_, _) throws(Failure) in throw Failure(.usage, "there is nothing to choose") },
+        code: { (device, ends) throws(Failure) in try typed(code, at: device, unless: ends) })
     }
     world_say("sends \(result.total), \(result.removed), \(result.unsent) unsent")
     tellEnd(result.removed)
@@ -113,14 +113,14 @@ enum Ends {
   /// What a user types, who reads the code, and the receiver's place at a relay, on the new device.
   private static func typed(
     _ code: PairingCode, at device: DeviceAddress, unless ends: [CInt]
-  ) throws(TransferFailure) -> TypedCode {
+  ) throws(Failure) -> TypedCode {
     guard device.isRelay else { return TypedCode(code: code) }
     for _ in 0..<240 {
       if let place = RelayPlace(number: UInt32(world_noticed())) { return TypedCode(place: place, code: code) }
       var polled = ends.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
       if poll(&polled, nfds_t(polled.count), 500) > 0 { break }
     }
-    throw TransferFailure(.interrupted, "the receiver shows no place")
+    throw Failure(.interrupted, "the receiver shows no place")
   }
 
   /// The result of a process that goes on though its user has asked it to stop.
@@ -131,7 +131,7 @@ enum Ends {
 
   /// Runs an end that is stopped when its user asks for that, and then has to end soon.
   private static func stopping<Result>(
-    _ isStoppable: Bool, _ run: ((@escaping @Sendable (TransferFailure.Kind) -> Void) -> Void) throws -> Result
+    _ isStoppable: Bool, _ run: ((@escaping @Sendable (Failure.Kind) -> Void) -> Void) throws -> Result
   ) throws -> Result {
     guard isStoppable else { return try run { _ in } }
     let isLate = Mutex(false)
@@ -170,7 +170,7 @@ enum Ends {
   }
 
   /// Notes an event, and the parts that have failed: the command fails with them.
-  private static func tell(_ end: String, _ event: TransferEvent, _ failed: borrowing Mutex<[UInt16: TransferFailure]>)
+  private static func tell(_ end: String, _ event: TransferEvent, _ failed: borrowing Mutex<[UInt16: Failure]>)
   {
     if case .progress = event { return }
     if case .partEnded(let part) = event {

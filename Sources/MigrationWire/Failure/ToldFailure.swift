@@ -1,6 +1,4 @@
-package import MigrationWire
-
-extension TransferFailure {
+extension Failure {
   /// The meaning of a CLOSE from the other end for this end's user (Protocol §10), in this end's words.
   ///
   /// The connection counts as lost only where the other end's user stopped, or where one end fell
@@ -18,13 +16,10 @@ extension TransferFailure {
       default: .failed
       }
     let verb = close.code == .refused ? "did not take it" : "stopped"
-    self.init(kind, "the other device \(verb): \(close.clause)", hint: close.advice, about: Subject(close))
+    self.init(
+      .told(close.code), "the other device \(verb): \(close.clause)", hint: close.advice, name: close.name,
+      bytes: close.bytes, items: close.items, as: kind)
   }
-}
-
-extension TransferFailure.Subject {
-  /// The fields of a CLOSE besides its message.
-  package init(_ close: Close) { self.init(name: close.name, bytes: close.bytes, items: close.items) }
 }
 
 extension Close {
@@ -47,7 +42,7 @@ extension Close {
     case .version: "Update peer on both devices."
     case .exists: DataHint.namesTakenThere.text
     case .noSpace where bytes?.isShort != true && items?.isShort == true: Close.Space.entriesHint
-    case .noSpace: Fault.Code.noSpace.hint
+    case .noSpace: Failure.Code.noSpace.hint
     case .unfit: "Follow the hint on the other device, or choose another destination there."
     case .storage: "The received data is kept. Repair the fault there, and start again."
     case .importFailed: "The received data is kept there: \(DataHint.afterRepair.text)"
