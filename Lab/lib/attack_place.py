@@ -180,7 +180,7 @@ class Run:
     def hear(self, event):
         event["at"] = time.monotonic()
         with self.change:
-            if event["event"] != "unsent" or len(self.events) < 1000:
+            if event["event"] != "notStored" or len(self.events) < 1000:
                 self.events.append(event)
             self.change.notify_all()
 

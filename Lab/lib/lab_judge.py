@@ -16,7 +16,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from disk_cases import Wrong, agree, counted, events, exact, judge_merged_pairs, judge_pairs, judge_tree, make_some_of_pairs  # noqa: E402
+from disk_cases import Wrong, agree, counted, events, exact, is_left_out, judge_merged_pairs, judge_pairs, judge_tree, make_some_of_pairs  # noqa: E402
 
 BEFORE = "/tmp/before.json"
 
@@ -43,7 +43,7 @@ def merged(destination, sender, receiver, mode):
     with open(BEFORE, encoding="ascii") as file:
         before = {bytes.fromhex(name): bytes.fromhex(content) for name, content in json.load(file).items()}
     named = agree(events(sender), events(receiver))
-    differing = {exact(event) for event in events(sender, "unsent")}
+    differing = {exact(event) for event in events(sender, "notStored") if is_left_out(event)}
     judge_merged_pairs(destination, named.keys() | differing, before, is_replaced=mode == "replace")
     return named
 

@@ -215,7 +215,7 @@ class Move:
             self.compare(number, [name_of(case) for case, (_, _, _, rule) in enumerate(CASES) if rule != "replaced"])
             nano, vim = (content(self.path(self.new, name)) for name in (".nanorc", ".vimrc"))
             self.check(f"pass {number}: an app that changed, untouched and touched", (nano, vim) == (("file", b"set tabsize 5\n"), ("file", b"set ru\n")), f"{nano}, {vim}")
-            told = " ".join(f"{event.get('message', '')} {event.get('path', '')}" for end in (sender, receiver) for kind in ("notice", "unsent", "notStored") for event in events(end, kind))
+            told = " ".join(f"{event.get('message', '')} {event.get('path', '')}" for end in (sender, receiver) for kind in ("notice", "notStored") for event in events(end, kind))
             gone = [name_of(case) for case, (_, change, touch, rule) in enumerate(CASES) if rule in ("absent", "stays") and (change == "removed" or touch == "removed")]
             self.check(f"pass {number}: what was removed is named", all(name in told for name in gone), ", ".join(name for name in gone if name not in told))
             is_whole, text = self.new.shell(f"cd Documents && for one in *repository*; do git -C \"$one\" fsck --strict || exit 1; done")

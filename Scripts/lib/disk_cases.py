@@ -114,11 +114,16 @@ def exact(event, key="path"):
     return base64.b64decode(event[f"{key}Base64"]) if f"{key}Base64" in event else event[key].encode()
 
 
+def is_left_out(event):
+    """Whether the sender has left out the item that is not stored."""
+    return event["by"] == "sender" or event["reason"] == "existsAndDiffers"
+
+
 def not_stored(found):
-    """The items that one end reports as not stored: reasons by path."""
+    """The items that one end reports as not stored, and that were sent: reasons by path."""
     named = {}
     for event in found:
-        if event["event"] == "notStored":
+        if event["event"] == "notStored" and not is_left_out(event):
             path = exact(event)
             if path in named:
                 raise Wrong(f"{path!r} is named twice as not stored")

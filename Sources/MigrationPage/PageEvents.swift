@@ -51,7 +51,7 @@ package final class PageEvents: Sendable {
     wakeup.signal()
   }
 
-  private static let details = ["unsent", "notStored", "renamed", "extensionOutput"].map { "{\"event\":\"\($0)\"" }
+  private static let details = ["notStored", "renamed", "extensionOutput"].map { "{\"event\":\"\($0)\"" }
 
   /// How far a reader has come.
   struct Cursor {

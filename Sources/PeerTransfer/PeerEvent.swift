@@ -45,11 +45,8 @@ public enum PeerEvent: Equatable, Sendable {
   case importing
   /// A fact worth knowing that ends nothing.
   case notice(String)
-  /// An item could not be sent, or was omitted because something else has its name at the
-  /// destination.
-  case unsent(PeerPath, reason: String)
-  /// The destination could not store an item.
-  case notStored(PeerPath, reason: String)
+  /// An item is not at the destination: by whose decision, and why.
+  case notStored(PeerPath, by: PeerParty, reason: String)
   /// An item was saved under another name, since its own was taken.
   case renamed(PeerPath, as: PeerPath)
   /// One of several parts of the transfer was not taken, or has failed; the others continue.
@@ -60,6 +57,25 @@ public enum PeerEvent: Equatable, Sendable {
   case failed(PeerError)
   /// This many events were omitted, since the events before them were not read.
   case missed(UInt64)
+}
+
+/// The party that decides that an item does not arrive.
+public enum PeerParty: Sendable {
+  /// The sender's device, which could not send it.
+  case sender
+  /// The receiver's device, which cannot hold it.
+  case receiver
+  /// The receiver's user.
+  case user
+
+  init(_ party: NotStored.Party) {
+    self =
+      switch party {
+      case .sender: .sender
+      case .receiver: .receiver
+      case .user: .user
+      }
+  }
 }
 
 extension PeerEvent {
@@ -89,8 +105,7 @@ extension PeerEvent {
     case .importing: self = .importing
     case .notice(let text): self = .notice(VisibleText.message(text))
     case .notStored(let item, let note):
-      let path = PeerPath(bytes: item.path)
-      self = item.isOfSender ? .unsent(path, reason: item.clause(note)) : .notStored(path, reason: item.clause(note))
+      self = .notStored(PeerPath(bytes: item.path), by: PeerParty(item.reason.party), reason: item.clause(note))
     case .renamed(let path, let target): self = .renamed(PeerPath(bytes: path), as: PeerPath(bytes: target))
     case .done(let result): self = .done(PeerResult(result, isComplete: isComplete))
     case .partEnded(let end):

@@ -82,7 +82,7 @@ package struct UnsentList: Equatable, Sendable {
       if list.count < Self.shown { list.append(Named(path: item.path, clause: item.clause(note))) }
     }
     if item.reason == .existsAndDiffers { return add(to: &differing) }
-    guard item.reason.party == .source else { return add(to: &notStored) }
+    guard item.reason.party == .sender else { return add(to: &notStored) }
     count += 1
     add(to: &first)
     if isApp || item.reason != .notSendable { hasFailures = true }

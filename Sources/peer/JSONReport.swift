@@ -100,7 +100,7 @@ struct JSONReport: Report {
     case .staged: return line("staged")
     case .importing: return line("importing")
     case .notStored(let item, let note):
-      return line(item.isOfSender ? "unsent" : "notStored", item.members(note))
+      return line("notStored", item.members(note))
     case .renamed(let path, let target):
       return line("renamed", ["path": FileName(path), "arrivedAs": FileName(target)])
     case .extensionOutput(let isError, let text):
@@ -211,7 +211,7 @@ extension GuessLimit.Count {
 extension NotStored {
   /// The JSON members of an item that is not at the destination.
   func members(_ note: String? = nil) -> JSONMembers {
-    ["path": FileName(path), "reason": reason.name, "message": detail(note)]
+    ["path": FileName(path), "by": reason.party.rawValue, "reason": reason.name, "message": detail(note)]
   }
 }
 

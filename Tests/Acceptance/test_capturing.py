@@ -84,5 +84,5 @@ def test_a_repository_with_a_commit(work):
 
     place, code, sending = sent_while(work, folder, change)
     whole = git(place, "fsck", "--full").returncode == 0 and git(place, "log").stdout.count("commit ") == 2
-    named = sending.events("unsent")
+    named = sending.events("notStored")
     require(whole and code == 0 or code == 8 and named, f"exit code {code}, and nothing is named: {sending.text()[-300:]}")

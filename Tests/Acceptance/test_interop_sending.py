@@ -225,7 +225,7 @@ def test_unsent(work, reason, code):
     made.unsent.append((b"data/other", reason))
     go_on(made)
     ended(receiver, code)
-    equal([event["path"] for event in receiver.events("unsent")], ["data/other"], "what the program names")
+    equal([(event["path"], event["by"]) for event in receiver.events("notStored")], [("data/other", "sender")], "what the program names")
 
 
 # Frames and fields that are skipped, and others that are not

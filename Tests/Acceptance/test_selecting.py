@@ -45,7 +45,7 @@ def test_the_last_pattern_that_matches_decides(work):
     equal(paths(f"{new}/folder"), ["docs/", "docs/deep/", "keep.o", "src/", "src/build", "src/x.log"], "what arrived")
     done = sending.events("done")[0]
     equal((done["items"], done["bytes"]), (7, 24), "items and bytes")
-    equal(sending.events("unsent"), [], "what was not sent")
+    equal(sending.events("notStored"), [], "what was not sent")
 
 
 def test_caches(work):

@@ -49,7 +49,7 @@ import Testing
         "large tooLarge", "link kindNotSupported", "n\u{FFFD} nameNotAllowed", "space  nameNotAllowed",
         "what? nameNotAllowed",
       ])
-    expect(export.outlet.unsent.allSatisfy { $0.reason.party == .destination })
+    expect(export.outlet.unsent.allSatisfy { $0.reason.party == .receiver })
     let finish = export.result.finish
     expect(finish.withheld == 13 && finish.unsent == 0 && finish.total.items + 13 == export.summary.total.items)
     expect(export.source.withholding(for: Self.narrow).count, is: 13)

@@ -157,7 +157,7 @@ enum Words {
     case .resumed(let held): "resumed \(held)"
     case .notice(let text): "notice \(text)"
     case .notStored(let item, _):
-      "\(item.isOfSender ? "unsent" : "not stored") \(String(decoding: item.path, as: UTF8.self))"
+      "\(item.reason.party == .sender || item.reason == .existsAndDiffers ? "unsent" : "not stored") \(String(decoding: item.path, as: UTF8.self))"
     case .renamed(let path, let target):
       "renamed \(String(decoding: path, as: UTF8.self)) to \(String(decoding: target, as: UTF8.self))"
     case .done(let result): "done \(text(result))"

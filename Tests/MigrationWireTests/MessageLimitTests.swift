@@ -178,8 +178,8 @@ import Testing
 
   @Test func `a reason says whose decision it is, also one of a later version`() {
     func party(_ reason: UInt8) -> NotStored.Party { NotStored.Reason(rawValue: reason).party }
-    expect((1...15).allSatisfy { party($0) == .source } && (32...47).allSatisfy { party($0) == .user })
-    expect((16...31).allSatisfy { party($0) == .destination } && party(48) == .destination)
+    expect((1...15).allSatisfy { party($0) == .sender } && (32...47).allSatisfy { party($0) == .user })
+    expect((16...31).allSatisfy { party($0) == .receiver } && party(48) == .receiver)
     expect(NotStored.Reason(rawValue: 30).words, is: NotStored.Reason.other.words)
     expect(NotStored.Reason(rawValue: 15).words, is: "could not be sent")
   }

@@ -73,12 +73,12 @@ import Testing
     (.importing, #"{"event":"importing"}"#),
     (
       .notStored(Samples.unsent),
-      #"{"event":"unsent","path":"a/\\u{1b}\\xff","pathBase64":"YS8b/w==","reason":"unreadable","#
+      #"{"event":"notStored","path":"a/\\u{1b}\\xff","pathBase64":"YS8b/w==","by":"sender","reason":"unreadable","#
         + #""message":"Permission denied"}"#
     ),
     (
       .notStored(Samples.socket),
-      #"{"event":"unsent","path":"a/socket","reason":"notSendable","message":null}"#
+      #"{"event":"notStored","path":"a/socket","by":"sender","reason":"notSendable","message":null}"#
     ),
     (
       .done(
@@ -91,11 +91,11 @@ import Testing
     ),
     (
       .notStored(NotStored(path: Array("a/b".utf8), .existsAndDiffers)),
-      #"{"event":"unsent","path":"a/b","reason":"existsAndDiffers","message":null}"#
+      #"{"event":"notStored","path":"a/b","by":"user","reason":"existsAndDiffers","message":null}"#
     ),
     (
       .notStored(NotStored(path: Array("a/b:c".utf8), .nameNotAllowed, error: 22)),
-      #"{"event":"notStored","path":"a/b:c","reason":"nameNotAllowed","message":"Invalid argument"}"#
+      #"{"event":"notStored","path":"a/b:c","by":"receiver","reason":"nameNotAllowed","message":"Invalid argument"}"#
     ),
     (
       .renamed(path: Array("a".utf8), target: Array("a (2)".utf8)),

@@ -100,7 +100,7 @@ import Testing
         "list.json",
         """
         [
-        {"event":"unsent","path":"a","reason":"vanished","message":null},
+        {"event":"notStored","path":"a","by":"sender","reason":"vanished","message":null},
         {"event":"renamed","path":"b","arrivedAs":"c"}
         ]
 

@@ -29,7 +29,7 @@ import Testing
     expect(result.unsent == UInt64(count) && result.isComplete)
     _ = try await receiver.task.value.get()
     let events = await all(of: sender.events)
-    expect(events.count { if case .unsent = $0 { true } else { false } }, is: count)
+    expect(events.count { if case .notStored(_, by: .sender, _) = $0 { true } else { false } }, is: count)
     expect(events.last, is: .done(result))
   }
 
@@ -40,7 +40,7 @@ import Testing
     buffer.close()
     var (told, missed) = (0, 0)
     for event in await all(of: PeerEvents(buffer: buffer)) {
-      if case .unsent = event { told += 1 }
+      if case .notStored = event { told += 1 }
       if case .missed(let some) = event { missed += Int(some) }
     }
     expect(told * 1000 <= EventBacklog.capacity && told * 2000 > EventBacklog.capacity)

@@ -22,8 +22,10 @@ struct IncomingPart: Sendable {
   var heldBefore = Tally()
   /// The total that the newest offer announces, or the data that has arrived.
   var total = ExpectedTotal()
-  /// How many items the sender could not send.
+  /// How many items the sender could not send, and how many it has left out because this device
+  /// cannot hold them.
   var unsent: UInt64 = 0
+  var withheld: UInt64 = 0
   /// How many roots an earlier run has left out.
   var unplacedBefore = 0
   /// The items that the sender left out, and those left out at the import.
@@ -44,7 +46,7 @@ struct IncomingPart: Sendable {
     TransferResult(
       total: done.total, sentBytes: sentBytes, heldBytes: min(heldBefore.bytes, done.total.bytes), seconds: 0,
       unsent: unsent,
-      losses: done.losses, leftOut: leftOut, notStored: done.notStored, renamed: done.renamed,
+      losses: done.losses, leftOut: leftOut, notStored: done.notStored, withheld: withheld, renamed: done.renamed,
       removed: done.removed,
       leftBehind: leftBehind, concludedAt: concludedAt, failedParts: max(unplaced, unplacedBefore))
   }

@@ -306,9 +306,9 @@ package struct UnsentItems: Equatable, Sendable {
   /// Takes one more.
   mutating func note(_ item: NotStored) {
     switch item.reason.party {
-    case .destination: withheld.append(item)
+    case .receiver: withheld.append(item)
     case .user: break
-    case .source:
+    case .sender:
       named += 1
       if item.reason == .unreadable { unreadable.append(item.path) }
     }

@@ -222,6 +222,7 @@ extension IncomingPart {
   mutating func conclude(_ finish: Finish) {
     stage = .importing
     unsent = finish.unsent
+    withheld = finish.withheld
     leftOut = finish.leftOut
     leftBehind = finish.leftBehind
     total = total.with(finish.total)

@@ -115,11 +115,14 @@ extension SenderEngine {
 
     /// A run that only reads DONE has nothing to send, and does not know which items were left out.
     mutating func finish(_ done: Done, sentBytes: UInt64 = 0) {
+      // A receiver that counts fewer items than were left out for its sake has not counted those.
+      let withheld = finish?.withheld ?? 0
       outcome = .success(
         TransferResult(
           total: done.total, sentBytes: sentBytes, heldBytes: min(heldBefore ?? done.total.bytes, done.total.bytes),
           seconds: 0, unsent: finish?.unsent ?? unfinished?.unsent ?? 0, losses: done.losses,
-          leftOut: finish?.leftOut ?? LeftOut(), notStored: done.notStored, renamed: done.renamed,
+          leftOut: finish?.leftOut ?? LeftOut(), notStored: max(done.notStored, withheld), withheld: withheld,
+          renamed: done.renamed,
           removed: done.removed,
           leftBehind: finish?.leftBehind ?? [], concludedAt: finish == nil ? unfinished?.lastSeen : nil,
           failedParts: max(leftOut.count, finish == nil ? unfinished?.unplaced ?? 0 : 0)))

@@ -260,7 +260,7 @@ struct SenderConversation: Sendable {
     actions.append(.tell(.notStored(item), part: part ?? 0))
     guard session.isStreaming, let part, let message = session.name(item) else { return }
     actions.append(.say(connection, message))
-    if item.reason.party == .destination { _ = transfer[part].named.add(item) }
+    if item.reason.party == .receiver { _ = transfer[part].named.add(item) }
   }
 
   /// The export has ended, and everything that it has packed is written.

@@ -111,7 +111,7 @@ function take(event) {
     case "progress": progress(event); break;
     case "interrupted": run.interrupted = event.reason; break;
     case "resumed": run.interrupted = null; run.question = null; run.problems = []; run.problemCount = 0; run.resumed = true; break;
-    case "unsent": case "notStored": problem(event.path, event.message || event.reason); break;
+    case "notStored": problem(event.path, event.message || event.reason); break;
     case "renamed": problem(event.path, event.arrivedAs, itsName); break;
     case "done": run.done = event; break;
     case "error": run.error = event; break;

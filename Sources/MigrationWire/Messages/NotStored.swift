@@ -2,11 +2,11 @@
 /// what it does not hold, or leaves out.
 package struct NotStored: Hashable, Sendable {
   /// The party whose decision it is.
-  package enum Party: Sendable {
+  package enum Party: String, Sendable {
     /// The sender's device, which could not send the item.
-    case source
+    case sender
     /// The receiver's device, which cannot hold the item.
-    case destination
+    case receiver
     /// The receiver's user.
     case user
   }
@@ -59,12 +59,12 @@ package struct NotStored: Hashable, Sendable {
     /// An earlier version was moved or removed there.
     package static let removedThere = Reason(rawValue: 35)
 
-    /// The party whose decision it is; the destination's where no table lists it.
+    /// The party whose decision it is; the receiver's where no table lists it.
     package var party: Party {
       switch rawValue {
-      case 1...15: .source
+      case 1...15: .sender
       case 32...47: .user
-      default: .destination
+      default: .receiver
       }
     }
   }
@@ -108,7 +108,7 @@ package struct NotStored: Hashable, Sendable {
     // A state has a path of the archive, and what the source has not sent has none.
     if generation != nil {
       _ = try ArchivePath(path)
-      guard reason.party != .source else { throw Violation(.field, subject) }
+      guard reason.party != .sender else { throw Violation(.field, subject) }
     }
     unknown = fields.unknown(besides: 1...4)
   }

@@ -184,7 +184,7 @@ package struct SenderSession: Equatable, Sendable {
 
   private mutating func named(_ item: NotStored) throws(Violation) -> Action {
     // The receiver does not say what the sender could not send.
-    guard item.reason.party != .source else { throw Violation(.value, "an item that is not stored") }
+    guard item.reason.party != .sender else { throw Violation(.value, "an item that is not stored") }
     if isSettling { return .nothing }
     switch state {
     // Before ACCEPT only where an earlier session may have finished the part.

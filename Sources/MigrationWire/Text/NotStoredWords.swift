@@ -9,11 +9,6 @@ extension NotStored {
   package func detail(_ note: String?) -> String? { note ?? error.map(ErrorWords.of) }
 }
 
-extension NotStored {
-  /// Whether the sender has not sent it, as opposed to an item that the destination does not hold.
-  package var isOfSender: Bool { reason.party == .source || reason == .existsAndDiffers }
-}
-
 extension NotStored.Reason {
   /// The reason as a clause.
   package var words: String {
@@ -42,7 +37,7 @@ extension NotStored.Reason {
     case .existsAndDiffers: "exists at the destination and differs"
     case .existingKept: "an existing item has this name and is kept"
     case .removedThere: "it was moved or removed at the destination after an earlier version had arrived"
-    default: party == .source ? "could not be sent" : "it is not stored"
+    default: party == .sender ? "could not be sent" : "it is not stored"
     }
   }
 
