@@ -1,7 +1,7 @@
 """The parts of a frame with their meanings, by the forms of `wire`."""
 
 import wire
-from forms import Fields, Fixed, Reader, take_varint
+from forms import Fields, Fixed, Reader, Sized, take_varint
 
 NAMES = {wire.ITEM: "ITEM", wire.CHUNK: "CHUNK", wire.HOLE: "HOLE", wire.CONTENT: "CONTENT"}
 
@@ -75,15 +75,15 @@ def entries(reader):
             yield from body(wire.RECORD, Reader(reader.take(size)))
             continue
         yield reader.data[begin:reader.at], NAMES[kind]
-        if kind != wire.CONTENT:
-            yield reader.take(16), "generation"
-            for name in ("offset", "length")[:1 + (kind == wire.HOLE)]:
-                yield (number := reader.take(8)), f"{name} {int.from_bytes(number, 'big'):,}"
-        yield reader.take(8), "check"
-        for name in ("path", "data")[kind == wire.CONTENT:1 + (kind != wire.HOLE)]:
-            begin, size = reader.at, take_varint(reader)
-            yield reader.data[begin:reader.at], f"{name}, {size:,} bytes"
-            yield (value := reader.take(size)), said(name, value) if name == "path" else ""
+        for name, form in wire.ENTRIES[kind].forms.items():
+            begin = reader.at
+            if isinstance(form, Sized):
+                size = take_varint(reader)
+                yield reader.data[begin:reader.at], f"{name}, {size:,} bytes"
+                yield (value := reader.take(size)), said(name, value) if name == "path" else ""
+            else:
+                value = form.take(reader)
+                yield reader.data[begin:reader.at], name if isinstance(value, bytes) else said(name, value)
 
 
 def parts(data, is_early):

@@ -70,10 +70,10 @@ class Number:
 
 
 class Raw:
-    """A number of bytes; without `count` all remaining ones, within bounds."""
+    """A number of bytes; without `count` all remaining ones, within bounds, that `fits` takes."""
 
-    def __init__(self, count=None, low=0, high=None):
-        self.count, self.low, self.high = count, low, high
+    def __init__(self, count=None, low=0, high=None, fits=lambda _: True):
+        self.count, self.low, self.high, self.fits = count, low, high, fits
 
     def put(self, value):
         return bytes(value)
@@ -81,6 +81,7 @@ class Raw:
     def take(self, reader):
         value = reader.rest() if self.count is None else reader.take(self.count)
         require(len(value) >= self.low and (self.high is None or len(value) <= self.high), f"{len(value)} bytes")
+        require(self.fits(value), f"the value {value[:80]!r}")
         return value
 
 
@@ -139,16 +140,18 @@ class Row:
 
 
 class Each:
-    """A list of at least `low` elements, up to the end; strictly ascending by `key`, if given."""
+    """A list of at least `low` elements, up to the end, in at most `size` bytes; strictly ascending by
+    `key`, if given."""
 
-    def __init__(self, form, high=None, key=None, low=1):
-        self.form, self.high, self.key, self.low = form, high, key, low
+    def __init__(self, form, high=None, key=None, low=1, size=None):
+        self.form, self.high, self.key, self.low, self.size = form, high, key, low, size
 
     def put(self, value):
         return b"".join(map(self.form.put, value))
 
     def take(self, reader):
-        found = []
+        size, found = len(reader.data) - reader.at, []
+        require(self.size is None or size <= self.size, f"a list of {size} bytes")
         while len(found) < self.low or not reader.is_over():
             found.append(self.form.take(reader))
         require(self.high is None or len(found) <= self.high, f"{len(found)} elements, more than {self.high}")

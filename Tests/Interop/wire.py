@@ -22,6 +22,8 @@ WAYS = 2
 """The feature (§6.1)."""
 ESTIMATE = 0x1
 """The flag of an OFFER (§6.3)."""
+KEEP_PAIRING = 0x1
+"""The flag of PLAN and VERDICT (§6.2)."""
 SENDER, RECEIVER = 1, 2
 FOLDERS, APP, APP_OF_FILES = 1, 2, 3
 TAKEN, FINISHED = 0, 0xFFFF
@@ -36,7 +38,27 @@ HELD_ITEMS, THERE_EQUAL, THERE, REMOVED, ARRIVED = 1, 2, 3, 4, 5
 SPOKEN = 3
 """The one version of the protocol that this implementation speaks."""
 
-U8, U16, U32, U64, ID, PATH = Number(1), Number(2), Number(4), Number(8), Raw(16), Raw(low=1, high=65_535)
+
+def is_path(path):
+    """Whether bytes are a path (§8.1)."""
+    parts = path.split(b"/")
+    return (1 <= len(path) <= 65_535 and len(parts) <= 2048 and b"\0" not in path
+            and all(1 <= len(part) <= 255 and part not in (b".", b"..") for part in parts))
+
+
+def is_text(data):
+    """Whether bytes are UTF-8."""
+    try:
+        return data.decode() is not None
+    except UnicodeDecodeError:
+        return False
+
+
+U8, U16, U32, U64, ID = Number(1), Number(2), Number(4), Number(8), Raw(16)
+COUNT, ERROR = Number(8, low=1), Number(2, low=1)
+PATH, NAME = Raw(fits=is_path), Text(low=1, high=255)
+OPTION = Sized(Raw(low=1, high=255, fits=is_text))
+"""The name of an app's option."""
 MARKS = Each(ID, high=65_536, key=bytes)
 TIME = Row(Number(8, signed=True), Number(4, high=999_999_999))
 TOTAL = Number(8, high=LARGEST)
@@ -59,30 +81,33 @@ MISMATCH, NOT_PAIRING, USED, BUSY, VERSION, MALFORMED, UNKNOWN = 1, 2, 3, 4, 5, 
 
 # After READY (§6)
 
-OPTIONS = Each(Row(String(1, 255), String(high=1_048_576)), key=lambda option: option[0])
+OPTIONS = Each(Row(OPTION, String(high=1_048_576)), key=lambda option: option[0])
 REQUEST = Fields(identifier=(1, Text(high=1024)), platform=(2, Text(high=1024)), options=(3, OPTIONS, False))
-NAMES = Each(String(1, 255), 64, key=bytes, low=0)
+NAMES = Each(OPTION, 64, key=bytes, low=0)
 """The options that an exporter knows, if any."""
-KEY = re.compile(rb"[a-z][a-z0-9-]{0,63}")
-HOME_PATHS = Each(Row(String(1, 64), String(1, 1024)), 16, key=lambda path: path[0])
-PACKAGES = Each(String(2, 64), 1024, key=bytes)
-PACKAGE = re.compile(rb"[a-z0-9][a-z0-9+.-]{1,63}")
+KEY = re.compile(rb"[a-z][a-z0-9-]{0,63}").fullmatch
+HOME_PATHS = Each(Row(Sized(Raw(fits=KEY)), Sized(Raw(high=1024, fits=re.compile(rb"/[^\0]*", re.DOTALL).fullmatch))), 16,
+                  key=lambda path: path[0])
+PACKAGES = Each(Sized(Raw(fits=re.compile(rb"[a-z0-9][a-z0-9+.-]{1,63}").fullmatch)), 1024, key=bytes)
 ROOTS = Each(Row(Number(1, 1, 4), String(1, 255)), key=lambda root: root[1])
-PART = Fields(kind=(1, U8), identifier=(2, Text(low=1, high=255), False), name=(3, Text(low=1, high=255)), roots=(4, ROOTS, False),
+PART = Fields(kind=(1, U8), identifier=(2, NAME, False), name=(3, NAME), roots=(4, ROOTS, False),
               app=(5, Fields(store=(1, Text(high=1024)), platform=(2, Text(high=1024)), version=(3, Text(high=1024)),
                              options=(4, NAMES, False)), False),
-              bytes=(6, TOTAL, False), items=(7, TOTAL, False), sources=(8, Each(Raw(8), high=65_536), False), allocated=(9, TOTAL, False), homePaths=(10, HOME_PATHS, False),
-              packages=(11, PACKAGES, False), changed=(12, TIME, False))
-DETAILS = {"message": (2, Text(low=1, high=1024), False), "cause": (3, Number(2, low=1), False), "name": (4, Raw(high=65_535), False), "needed": (5, U64, False), "available": (6, U64, False),
-           "neededItems": (7, U64, False), "availableItems": (8, U64, False)}
-ERROR = {"error": (10, Number(2, low=1), False)}
+              bytes=(6, TOTAL, False), items=(7, TOTAL, False), sources=(8, Each(Raw(8), high=65_536), False),
+              allocated=(9, TOTAL, False), homePaths=(10, HOME_PATHS, False), packages=(11, PACKAGES, False),
+              changed=(12, TIME, False))
+DETAILS = {"message": (2, Text(low=1, high=1024), False), "cause": (3, ERROR, False), "name": (4, Raw(high=65_535), False),
+           "needed": (5, U64, False), "available": (6, U64, False), "neededItems": (7, U64, False),
+           "availableItems": (8, U64, False), "error": (10, ERROR, False)}
 FAILURE = {"code": (1, U16), **DETAILS}
 """The fields of CLOSE and FAILED."""
-JUDGED = Fields(code=(1, U16), **DETAILS, without=(9, Each(Row(U32, U16), key=lambda root: root[0]), False), **ERROR)
+JUDGED = Fields(code=(1, U16), **DETAILS, without=(9, Each(Row(U32, U16), key=lambda root: root[0]), False))
 """The verdict on a part."""
 TRAITS = Fields(largestFile=(1, U64, False), rules=(2, Number(4, low=1), False), longestTarget=(3, U16, False),
                 longestName=(4, U8, False), granularity=(5, Number(4, low=2), False),
                 earliest=(6, Number(8, signed=True), False), latest=(7, Number(8, signed=True), False))
+
+
 class Way:
     """An address of 4 or 16 bytes behind its family, and a port."""
 
@@ -99,30 +124,30 @@ MESSAGES = {
     0x10: ("GREETING", Fields(role=(1, Number(1, 1, 2)), label=(2, Text(high=255)), software=(3, Text(high=64)),
                               features=(4, U64), request=(5, REQUEST, False))),
     0x11: ("OFFER", Fields(part=(1, U16), items=(2, TOTAL), bytes=(3, TOTAL), allocated=(4, TOTAL), flags=(5, U32))),
-    0x12: ("ACCEPT", Fields(hashKey=(1, ID), traits=(2, TRAITS, False), flags=(3, U32, False))),
+    0x12: ("ACCEPT", Fields(hashKey=(1, ID), traits=(2, TRAITS, False), flags=(3, Number(4, low=1), False))),
     0x13: ("HELD", Fixed(kind=Number(1, 1, 7), marks=MARKS)),
-    0x14: ("PARTIAL", Fields(path=(1, PATH), generation=(2, ID),
-                             ranges=(3, Each(Row(U64, U64), 65_536, key=lambda held: held[0])))),
+    0x14: ("PARTIAL", Fields(path=(1, PATH), generation=(2, ID), ranges=(3, Each(Row(U64, TOTAL), 65_536)))),
     0x15: ("HELD_END", Fields(items=(1, U64), bytes=(2, U64))),
     0x16: ("DROP", Fixed(marks=MARKS)),
-    0x17: ("NOT_STORED", Fields(path=(1, PATH), reason=(2, Number(1, low=1)), generation=(3, ID, False), error=(4, Number(2, low=1), False))),
-    0x18: ("FINISH", Fields(items=(1, U64), bytes=(2, U64), unsent=(3, U64), digest=(4, ID), present=(5, Number(8, low=1), False),
-                            differing=(6, Number(8, low=1), False), withheld=(7, Number(8, low=1), False),
+    0x17: ("NOT_STORED", Fields(path=(1, Raw(low=1, high=65_535)), reason=(2, Number(1, low=1)), generation=(3, ID, False),
+                                error=(4, ERROR, False))),
+    0x18: ("FINISH", Fields(items=(1, U64), bytes=(2, U64), unsent=(3, U64), digest=(4, ID),
+                            present=(5, COUNT, False), differing=(6, COUNT, False), withheld=(7, COUNT, False),
                             leftBehind=(8, Each(Row(String(1, 255), U64), 64, lambda left: left[0]), False),
-                            removed=(9, Number(8, low=1), False))),
+                            removed=(9, COUNT, False))),
     0x19: ("PROGRESS", Fixed(phase=U8, done=U64, total=U64)),
     0x1A: ("DONE", Fields(items=(1, U64), bytes=(2, U64), losses=(3, Each(Row(U8, U64), key=lambda loss: loss[0]), False),
-                          notStored=(4, Number(8, low=1), False), renamed=(5, Number(8, low=1), False),
-                          names=(6, Each(Row(String(), String()), 1024, lambda item: item[0]), False),
-                          removed=(7, Number(8, low=1), False), unsettled=(8, Number(8, low=1), False))),
+                          notStored=(4, COUNT, False), renamed=(5, COUNT, False),
+                          names=(6, Each(Row(Sized(PATH), Sized(PATH)), 1024, lambda item: item[0]), False),
+                          removed=(7, COUNT, False), unsettled=(8, COUNT, False))),
     0x1B: ("RECEIPT", Fixed()),
     0x1E: ("PING", Fixed(token=U64)),
     0x1F: ("PONG", Fixed(token=U64)),
-    0x20: ("CLOSE", Fields(**FAILURE, **ERROR)),
+    0x20: ("CLOSE", Fields(**FAILURE)),
     0x22: ("PLAN", Fields(plan=(1, ID, False), parts=(2, Each(Sized(PART), 4096)), flags=(3, U32))),
     0x23: ("VERDICT", Fields(plan=(1, ID), session=(2, ID), window=(3, Number(8, low=2_621_440)), streams=(4, Number(2, 1, 64)),
                              parts=(5, Each(Sized(JUDGED), 4096)), flags=(6, U32))),
-    0x25: ("FAILED", Fields(**FAILURE, part=(9, U16), **ERROR)),
+    0x25: ("FAILED", Fields(**FAILURE, part=(9, U16))),
     0x30: ("JOIN", Fixed(session=ID, stream=Number(4, high=NONE - 1), replaces=U32)),
     0x31: ("DATA", Fixed(sequence=U64, encoding=Number(1, 0, 1), plainLength=Number(4, 1, MAX_PLAIN), payload=Raw())),
     0x32: ("ACK", Fixed(written=U64, durable=U64)),
@@ -170,38 +195,57 @@ def message(kind, body):
         return None
     name, form = MESSAGES[kind]
     found = Message(name, whole(form, body))
-    if name == "PARTIAL":
-        check_ranges(found.ranges)
-    if name == "PLAN":
-        check_plan(found)
-    if name == "VERDICT":
-        for number, judged in enumerate(found.parts):
-            check_judged(number, judged)
-    if name == "GREETING":
-        require(found.role == RECEIVER or found.request is None, "a sender that asks for an app")
-    if name == "NOT_STORED" and found.generation is not None:
-        require(found.reason not in SENDERS, "a state of an item that the sender has not sent")
-        check_path(found.path)
-    if name == "DONE" and found.names:
-        require(len(found.names) <= (found.renamed or 0), "more items are named than have other names")
-        require(sum(map(len, sum(found.names, ()))) <= 65_536, "the names of DONE are too long")
-        for path in sum(found.names, ()):
-            whole(PATH, path)
-    if name == "DONE":
-        require((found.unsettled or 0) <= (found.removed or 0), "more removed items are unsettled than there are")
-    if name == "WAYS":
-        require(len(found.listening or []) + len(found.dialling or []) <= 16, "more than 16 ways")
-    if name == "PROGRESS":
-        require(found.done <= found.total, "progress beyond its end")
-    if name == "ACK":
-        require(found.durable <= found.written, "more is durable than written")
+    RULES.get(name, lambda _: None)(found)
     return found
 
 
-def check_ranges(ranges):
+def check_greeting(greeting):
+    require(greeting.role == RECEIVER or greeting.request is None, "a sender that asks for an app")
+
+
+def check_ranges(partial):
     """Half-open, not empty, ascending, not touching."""
-    require(all(start < end for start, end in ranges), "an empty range")
-    require(all(one[1] < other[0] for one, other in zip(ranges, ranges[1:])), "ranges that touch or do not ascend")
+    require(all(start < end for start, end in partial.ranges), "an empty range")
+    pairs = zip(partial.ranges, partial.ranges[1:])
+    require(all(one[1] < other[0] for one, other in pairs), "ranges that touch or do not ascend")
+
+
+def check_not_stored(item):
+    if item.generation is not None:
+        require(item.reason not in SENDERS, "a state of an item that the sender has not sent")
+        require(is_path(item.path), f"the path {item.path!r}")
+
+
+def check_progress(progress):
+    require(progress.done <= progress.total, "progress beyond its end")
+
+
+def check_done(done):
+    names = done.names or []
+    require(len(names) <= (done.renamed or 0), "more items are named than have other names")
+    require(sum(map(len, sum(names, ()))) <= 65_536, "the names of DONE are too long")
+    require((done.unsettled or 0) <= (done.removed or 0), "more removed items are unsettled than there are")
+
+
+def check_join(join):
+    require(join.stream != join.replaces, "a stream that replaces itself")
+
+
+def check_data(data):
+    require(data.encoding or len(data.payload) == data.plainLength, "a payload that is not as long as it says")
+
+
+def check_ack(ack):
+    require(ack.durable <= ack.written, "more is durable than written")
+
+
+def check_ways(ways):
+    require(len(ways.listening or []) + len(ways.dialling or []) <= 16, "more than 16 ways")
+
+
+def size_of(unknown):
+    """The bytes of unknown fields, with tags and lengths."""
+    return len(Fields().put({"unknown": unknown or {}}))
 
 
 def check_plan(plan):
@@ -217,27 +261,32 @@ def check_plan(plan):
             require(kind == APP_OF_FILES or "changed" not in part, f"a time of change of part {number}, of kind {kind}")
             are_keys = kind == APP_OF_FILES or "identifier" in part
             for name in roots:
-                require(KEY.fullmatch(name) if are_keys else b"/" not in name, f"the root {name!r} of part {number}")
-                check_path(name)
-        for key, path in part.get("homePaths", []):
-            require(KEY.fullmatch(key) and path.startswith(b"/") and b"\0" not in path, f"the path {path!r} of part {number}")
-        for name in part.get("packages", []):
-            require(PACKAGE.fullmatch(name), f"the package {name!r} of part {number}")
+                is_root = KEY(name) if are_keys else is_path(name) and b"/" not in name
+                require(is_root, f"the root {name!r} of part {number}")
     require(sum(len(part.get("roots", [])) for part in plan.parts) <= 65_536, "too many roots")
     unknown = [plan.unknown, *(one.get("unknown") for part in plan.parts for one in (part, part.get("app", {})))]
-    require(sum(len(Fields().put({"unknown": fields or {}})) for fields in unknown) <= 32_768, "too many unknown fields")
+    require(sum(map(size_of, unknown)) <= 32_768, "too many unknown fields")
 
 
-def check_judged(number, judged):
-    """A verdict without its part: details belong to a refusal, and `without` to a part that is taken."""
-    details = {*DETAILS, *ERROR} & judged.keys()
-    require(not details or judged["code"] not in (TAKEN, FINISHED), f"part {number} is not refused, and has '{'|'.join(sorted(details))}'")
-    require("without" not in judged or judged["code"] == TAKEN, f"part {number} is not taken, and roots are left out")
+def check_parts(verdict):
+    """Verdicts without their parts: details belong to a refusal, and `without` to a part that is taken."""
+    for number, judged in enumerate(verdict.parts):
+        details = DETAILS.keys() & judged.keys()
+        require(not details or judged["code"] not in (TAKEN, FINISHED),
+                f"part {number} is not refused, and has '{'|'.join(sorted(details))}'")
+        require("without" not in judged or judged["code"] == TAKEN, f"part {number} is not taken, and roots are left out")
+
+
+RULES = {"GREETING": check_greeting, "PARTIAL": check_ranges, "NOT_STORED": check_not_stored, "PROGRESS": check_progress,
+         "DONE": check_done, "PLAN": check_plan, "VERDICT": check_parts, "JOIN": check_join, "DATA": check_data,
+         "ACK": check_ack, "WAYS": check_ways}
+"""What the forms do not say of a message, by its name."""
 
 
 def check_verdict(plan, verdict):
     """Whether a VERDICT answers a PLAN (§6.2)."""
     require(plan.plan in (None, verdict.plan), "another plan")
+    require(verdict.flags & ~plan.flags & KEEP_PAIRING == 0, "a pairing is kept that the sender does not keep")
     require(len(plan.parts) == len(verdict.parts), f"{len(verdict.parts)} verdicts for {len(plan.parts)} parts")
     for number, (part, judged) in enumerate(zip(plan.parts, verdict.parts)):
         roots, without = part.get("roots", []), [root for root, _ in judged.get("without", [])]
@@ -256,47 +305,41 @@ def early_message(kind, body):
     require(kind in EARLY and EARLY[kind][2] in (None, len(body)), f"a frame of type {kind:02x} with {len(body)} bytes before READY")
     found = Message(EARLY[kind][0], whole(EARLY[kind][1], body))
     require(found.values.get("magic", b"PEER") == b"PEER", "no peer")
-    require(found.values.get("lowest", 0) <= found.values.get("highest", 0), "the lowest version is above the highest")
+    require(found.name != "HELLO_C" or found.lowest <= found.highest, "the lowest version is above the highest")
     return found
 
 
 # Records (§8.2)
 
+ATTRIBUTE = Sized(Raw(high=255, fits=re.compile(rb"user\.[^\0]+", re.DOTALL).fullmatch))
+ACL = Each(Row(Number(1, 1, 6), Number(1, high=7), U32), MAX_ENTRIES_OF_ACL)
+OWNERS = Each(Row(Number(1, 1, 2), U32, Sized(Raw(low=1, high=255, fits=lambda name: b"\0" not in name))),
+              key=lambda name: name[:2], size=20_000)
 RECORD = Fields(
     path=(1, PATH), kind=(2, Number(1, 1, 5)), generation=(3, ID), size=(4, TOTAL, False), mode=(5, Number(2, high=0o7777), False),
-    modified=(6, TIME, False), target=(7, PATH, False), owner=(8, Row(U32, U32), False),
-    attributes=(9, Each(Row(String(6, 255), String()), key=lambda attribute: attribute[0]), False),
-    acl=(10, Each(Row(Number(1, 1, 6), Number(1, high=7), U32), MAX_ENTRIES_OF_ACL), False),
-    defaultAcl=(11, Each(Row(Number(1, 1, 6), Number(1, high=7), U32), MAX_ENTRIES_OF_ACL), False),
-    names=(12, Each(Row(Number(1, 1, 2), U32, String(1, 255)), key=lambda name: name[:2]), False),
-    changed=(13, TIME, False))
+    modified=(6, TIME, False), target=(7, Raw(), False), owner=(8, Row(U32, U32), False),
+    attributes=(9, Each(Row(ATTRIBUTE, String()), key=lambda attribute: attribute[0], size=131_072), False),
+    acl=(10, ACL, False), defaultAcl=(11, ACL, False), names=(12, OWNERS, False), changed=(13, TIME, False))
 ALLOWED = {"size": {FILE, METADATA}, "mode": {DIRECTORY, FILE, METADATA}, "modified": {DIRECTORY, FILE, SYMLINK, METADATA},
            "target": {SYMLINK, HARDLINK}, "owner": {DIRECTORY, FILE, SYMLINK, METADATA}, "attributes": {DIRECTORY, FILE, METADATA},
            "acl": {DIRECTORY, FILE, METADATA}, "defaultAcl": {DIRECTORY}, "names": {DIRECTORY, FILE, SYMLINK, METADATA},
            "changed": {DIRECTORY, FILE, METADATA}}
 
 
-def check_path(path):
-    parts = path.split(b"/")
-    require(1 <= len(path) <= 65_535 and len(parts) <= 2048, "a path that is too long or too deep")
-    require(all(1 <= len(part) <= 255 and part not in (b".", b"..") and b"\0" not in part for part in parts), f"the path {path!r}")
-
-
 def record(data):
     """Decodes and checks a record."""
     require(len(data) <= MAX_RECORD, "a record that is too long")
     found = whole(RECORD, data)
-    check_path(found["path"])
-    wrong = [name for name, kinds in ALLOWED.items() if name in found and found["kind"] not in kinds]
-    require(not wrong, f"the field '{'|'.join(wrong)}' in a record of kind {found['kind']}")
-    require(found["kind"] not in (FILE, METADATA) or "size" in found, "a file without a size")
-    require(found["kind"] not in (SYMLINK, HARDLINK) or "target" in found, "a link without a target")
-    if found["kind"] == HARDLINK:
-        check_path(found["target"])
-    if found["kind"] == SYMLINK:
-        require(len(found["target"]) <= 4095 and b"\0" not in found["target"], "the target of a symbolic link")
-    attributes = found.get("attributes", [])
-    require(all(name.startswith(b"user.") and b"\0" not in name for name, _ in attributes), "the name of an attribute")
+    kind, target = found["kind"], found.get("target", b"")
+    wrong = [name for name, kinds in ALLOWED.items() if name in found and kind not in kinds]
+    require(not wrong, f"the field '{'|'.join(wrong)}' in a record of kind {kind}")
+    missing = [name for name in ("size", "target") if name not in found and kind in ALLOWED[name]]
+    require(not missing, f"no field '{'|'.join(missing)}' in a record of kind {kind}")
+    require(kind != HARDLINK or is_path(target), "the target of a hard link")
+    require(kind != SYMLINK or 1 <= len(target) <= 4095 and b"\0" not in target, "the target of a symbolic link")
+    lists = found.get("acl", []) + found.get("defaultAcl", [])
+    require(all(number == 0 for tag, _, number in lists if tag not in (2, 4)), "the id of an entry that has none")
+    require(size_of(found.get("unknown")) <= 32_768, "too many unknown fields")
     return found
 
 
@@ -306,9 +349,23 @@ Entry = collections.namedtuple("Entry", "kind path generation offset length chec
 """A decoded entry. For an ITEM `data` is the record, and only path and generation are set."""
 
 
+PLACE, DATA = {"generation": ID, "offset": U64}, Sized(Raw(low=1, high=MAX_DATA))
+ENTRIES = {
+    ITEM: Fixed(record=String()),
+    CHUNK: Fixed(**PLACE, check=Raw(8), path=Sized(PATH), data=DATA),
+    HOLE: Fixed(**PLACE, length=COUNT, check=Raw(8), path=Sized(PATH)),
+    CONTENT: Fixed(check=Raw(8), data=DATA),
+}
+"""The layouts behind the kind."""
+
+
+def entry(kind, **values):
+    return bytes([kind]) + ENTRIES[kind].put(values)
+
+
 def item(data):
     """The entry of a record's bytes."""
-    return bytes([ITEM]) + String().put(data)
+    return entry(ITEM, record=data)
 
 
 def crc_table():
@@ -344,10 +401,7 @@ def check(key, kind, path, generation, offset, length, data=b""):
 def piece(kind, key, path, generation, offset, length, data=b""):
     """The entry of a CHUNK, a HOLE or a CONTENT, with its check."""
     made = check(key, kind, path, generation, offset, length, data)
-    if kind == CONTENT:
-        return bytes([kind]) + made + String().put(data)
-    place = generation + U64.put(offset) + (U64.put(length) if kind == HOLE else b"") + made + String().put(path)
-    return bytes([kind]) + place + (b"" if kind == HOLE else String().put(data))
+    return entry(kind, generation=generation, offset=offset, length=length, check=made, path=path, data=data)
 
 
 def entries(plain, key):
@@ -355,28 +409,25 @@ def entries(plain, key):
     reader, file = Reader(plain), None
     while not reader.is_over():
         kind = reader.number(1)
+        require(kind in ENTRIES, f"an entry of the kind {kind}")
+        values = ENTRIES[kind].take(reader)
         if kind == ITEM:
-            data = String().take(reader)
-            file = record(data)
-            yield Entry(ITEM, file["path"], file["generation"], data=data)
+            file = record(values["record"])
+            yield Entry(ITEM, file["path"], file["generation"], data=values["record"])
             continue
         if kind == CONTENT:
             require(file is not None and file["kind"] == FILE, "a CONTENT that is not behind a file's ITEM")
-            path, generation, offset, found = file["path"], file["generation"], 0, reader.take(8)
-        else:
-            require(kind in (CHUNK, HOLE), f"an entry of the kind {kind}")
-            generation, offset = reader.take(16), reader.number(8)
-            length = reader.number(8) if kind == HOLE else None
-            found, path = reader.take(8), String().take(reader)
-            check_path(path)
-        data = b"" if kind == HOLE else String().take(reader)
-        length = length if kind == HOLE else len(data)
-        require(1 <= length <= (LARGEST if kind == HOLE else MAX_DATA) and offset + length <= LARGEST, f"a piece of {length} bytes")
-        require(kind != CONTENT or length == file["size"], "a CONTENT that is not all of its file")
+            require(len(values["data"]) == file["size"], "a CONTENT that is not all of its file")
+            values.update(path=file["path"], generation=file["generation"], offset=0)
         file = None
-        made = check(key, kind, path, generation, offset, length, data)
-        require(found == made, f"the check of {path!r} at {offset}: {found.hex()} came, and {made.hex()} fits")
-        yield Entry(kind, path, generation, offset, length, found, data)
+        data = values.setdefault("data", b"")
+        length = values.setdefault("length", len(data))
+        require(values["offset"] + length <= LARGEST, f"a piece of {length} bytes")
+        found = Entry(kind, **values)
+        made = check(key, *found[:5], data)
+        require(found.check == made,
+                f"the check of {found.path!r} at {found.offset}: {found.check.hex()} came, and {made.hex()} fits")
+        yield found
 
 
 # SipHash, generations and marks (§9.1, §9.2)

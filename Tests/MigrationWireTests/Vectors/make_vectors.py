@@ -244,6 +244,25 @@ def violations():
     yield f"no way in a list = {wire.frame_of(0x80, bytes([1, 0])).hex()}"
     yield f"a way of the family 5 = {wire.frame_of(0x80, bytes([1, 7, 5, 192, 0, 2, 7, 9, 9])).hex()}"
     yield f"65 streams = {plan(PHOTOS, NOTES).hex()} {verdict(*both, streams=65).hex()}"
+    yield f"a verdict that keeps a pairing unasked = {plan(PHOTOS, NOTES).hex()} {verdict(*both, flags=1).hex()}"
+    state, request = {"path": b"a", "generation": GENERATION}, {"identifier": "i", "platform": "p", "options": [(b"\xff", b"")]}
+    for name, wrong in {
+            "an option that is no text": frame("GREETING", role=2, label="", software="", features=0, request=request),
+            "flags of ACCEPT that are 0": frame("ACCEPT", hashKey=HASH_KEY, flags=0),
+            "a partial file that is above its folder": frame("PARTIAL", path=b"..", generation=GENERATION, ranges=[(0, 1)]),
+            "a range beyond every file": frame("PARTIAL", **state, ranges=[(0, 2**63)]),
+            "ranges that touch": frame("PARTIAL", **state, ranges=[(0, 1), (1, 2)]),
+            "a state of an item that was not sent": frame("NOT_STORED", **state, reason=1),
+            "a new name that is no path": frame("DONE", items=1, bytes=0, renamed=1, names=[(b"a", b"/b")]),
+            "a stream that replaces itself": frame("JOIN", session=run(0x20, 16), stream=4, replaces=4),
+            "entries that are shorter than they say": frame("DATA", sequence=0, encoding=0, plainLength=2, payload=b"\1"),
+            "an access list's owner with a number": data(0, item(record(b"a", 1, acl=[(1, 7, 1)]))),
+            "the name of an owner with NUL": data(0, item(record(b"a", 1, names=[(1, 7, b"a\0")])))}.items():
+        yield f"{name} = {wrong.hex()}"
+    for name, count, wrong in (
+            ("unknown fields of a record of 32769 bytes", 32_764, {"unknown": {200: bytes(32_764)}}),
+            ("attributes of 131073 bytes", 131_062, {"attributes": [(b"user.a", bytes(131_062))]})):
+        yield f"{name} = {data(0, item(record(b'a', 1, **wrong)))[:-count].hex()} 00*{count}"
 
 
 def ledgers():
