@@ -130,7 +130,7 @@ package struct AppCatalogue: Sendable {
       let base = Array(".var/app/\(identifier)/".utf8)
       guard !taken.contains(where: { $0.starts(with: base) }), descriptions[identifier] == nil else { return nil }
       let places = Flatpaks.places(of: identifier).sorted { $0.key < $1.key }.compactMap { key, path in
-        home.kind(at: path).map { Place(root: Array(key.utf8), path: path, kind: $0) }
+        home.kind(at: path).map { HomeItem(root: Array(key.utf8), path: path, kind: $0) }
       }
       guard places.contains(where: { $0.kind == .directory }) else { return nil }
       return MovableApp(
@@ -310,7 +310,7 @@ extension Arrival {
 /// The data of a described app in a home, of one packaging.
 private struct Found {
   let packaging: AppDescription.Packaging
-  let places: [Place]
+  let places: [HomeItem]
 
   /// Of several packagings with data, the first installed one counts, and else the first one; nil if
   /// there is no data.
@@ -336,13 +336,13 @@ private struct Found {
     _ app: AppDescription, _ packaging: AppDescription.Packaging, in home: borrowing Directory,
     _ mistakes: inout [DescriptionError]
   ) {
-    var places: [Place] = []
+    var places: [HomeItem] = []
     for root in app.roots {
       for place in root.places where place.packaging == packaging {
         do {
           let kind = try home.kindWithoutLinks(at: place.path)
           guard kind == .directory || kind == .file else { continue }
-          places.append(Place(root: Array(root.key.utf8), path: place.path, kind: kind ?? .file))
+          places.append(HomeItem(root: Array(root.key.utf8), path: place.path, kind: kind ?? .file))
           break
         } catch {
           mistakes.append(

@@ -13,13 +13,13 @@ package struct AppDescription: Equatable, Sendable {
   }
 
   /// One place of a root, for one packaging.
-  package struct Place: Equatable, Sendable {
+  package struct Location: Equatable, Sendable {
     package let packaging: Packaging
     /// Relative to the home.
     package let path: [UInt8]
 
     /// Whether one of the two is, or has, the other.
-    func overlaps(_ other: Place) -> Bool {
+    func overlaps(_ other: Location) -> Bool {
       let (mine, others) = (path + [UInt8(ascii: "/")], other.path + [UInt8(ascii: "/")])
       return mine.starts(with: others) || others.starts(with: mine)
     }
@@ -28,7 +28,7 @@ package struct AppDescription: Equatable, Sendable {
   /// A root of the app's data, with its places, the preferred one first.
   package struct Root: Equatable, Sendable {
     package let key: String
-    package let places: [Place]
+    package let places: [Location]
     let line: Int
   }
 
@@ -264,7 +264,7 @@ private struct DescriptionReader {
       }
       let list = entry.list
       guard !list.isEmpty else { throw Mistake(line: entry.line, reason: "the key has no place") }
-      var places: [AppDescription.Place] = []
+      var places: [AppDescription.Location] = []
       for text in list { places.append(try Self.place(text, line: entry.line)) }
       for place in places where roots.contains(where: { $0.places.contains { $0.overlaps(place) } }) {
         throw Mistake(line: entry.line, reason: "\(VisibleText.quoted(place.path)) is part of another key's place")
@@ -289,7 +289,7 @@ private struct DescriptionReader {
   ]
 
   /// The place in a text such as `config/vlc` or `flatpak/org.videolan.VLC/config/vlc`.
-  private static func place(_ text: String, line: Int) throws(Mistake) -> AppDescription.Place {
+  private static func place(_ text: String, line: Int) throws(Mistake) -> AppDescription.Location {
     func mistake(_ reason: String) -> Mistake { Mistake(line: line, reason: "\(VisibleText.quoted(text)) \(reason)") }
     if text.hasPrefix("/") || text.hasPrefix("~") {
       throw mistake("is an absolute path: a place begins with home, config, data, state, flatpak or snap")
@@ -322,7 +322,7 @@ private struct DescriptionReader {
       !path.hasPrefix(".local/share/peer/")
     else { throw mistake("takes everything: it has the data of other apps too") }
     guard let place = try? ArchivePath(Array(path.utf8)) else { throw mistake("is too long") }
-    return AppDescription.Place(packaging: packaging, path: place.bytes)
+    return AppDescription.Location(packaging: packaging, path: place.bytes)
   }
 }
 

@@ -6,13 +6,13 @@ package import MigrationWire
 package struct ChosenPart: Sendable {
   package enum Contents: Equatable, Sendable {
     /// Items that arrive under their names.
-    case folders([Place])
+    case folders([HomeItem])
     /// Folders of the role `home`.
-    case home([Place])
+    case home([HomeItem])
     /// An app with an extension, whose exporter makes the archive.
     case app(MovableApp)
     /// An app of files.
-    case files(MovableApp, [Place])
+    case files(MovableApp, [HomeItem])
     /// An app whose settings of dconf are the only file.
     case settings(MovableApp, DesktopSettings)
   }
@@ -41,7 +41,7 @@ package struct ChosenPart: Sendable {
   }
 
   /// The part of some items; nil without items.
-  init?(_ entries: [Inventory.Entry], _ contents: ([Place]) -> Contents, in inventory: Inventory) {
+  init?(_ entries: [Inventory.Entry], _ contents: ([HomeItem]) -> Contents, in inventory: Inventory) {
     guard !entries.isEmpty else { return nil }
     let places = entries.flatMap(\.places).sorted { $0.root.lexicographicallyPrecedes($1.root) }
     self.contents = contents(places)
@@ -54,7 +54,7 @@ package struct ChosenPart: Sendable {
   }
 
   /// The places, by their names in the archive; none for an app with an extension.
-  package var places: [Place] {
+  package var places: [HomeItem] {
     switch contents {
     case .folders(let places), .home(let places), .files(_, let places): places
     case .app, .settings: []

@@ -8,9 +8,9 @@ package struct Inventory: Sendable {
   package struct Entry: Sendable {
     package enum Subject: Equatable, Sendable {
       /// A file, folder or link of the home.
-      case item(Place)
+      case item(HomeItem)
       /// A folder of the user that travels by its key.
-      case folder(HomeFolder, Place)
+      case folder(HomeFolder, HomeItem)
       case app(MovableApp)
     }
 
@@ -34,7 +34,7 @@ package struct Inventory: Sendable {
     fileprivate(set) var walked: [[UInt8]: SourceTree] = [:]
 
     /// The paths that move, relative to the home; empty for an app with an extension.
-    package var places: [Place] {
+    package var places: [HomeItem] {
       switch subject {
       case .item(let place), .folder(_, let place): [place]
       case .app(let app): app.places
@@ -159,7 +159,7 @@ package struct Inventory: Sendable {
   /// What is sent of some places: not what belongs to other entries, nor an app's caches, nor other file
   /// systems. A mark of a cache counts only in an app's data: elsewhere a program may have put it beside
   /// the user's own files.
-  func selection(for places: [Place], of app: MovableApp? = nil) -> Selection {
+  func selection(for places: [HomeItem], of app: MovableApp? = nil) -> Selection {
     var selection = Selection()
     selection.isWithoutCaches = app != nil
     selection.isOnOneFileSystem = true
@@ -170,7 +170,7 @@ package struct Inventory: Sendable {
     return selection
   }
 
-  private func taken(below place: Place) -> ArraySlice<[UInt8]> {
+  private func taken(below place: HomeItem) -> ArraySlice<[UInt8]> {
     let beginning = place.path + [UInt8(ascii: "/")]
     var (first, end) = (0, taken.count)
     while first < end {
@@ -199,7 +199,7 @@ private struct Items {
     self.device = device
     for (folder, path) in folders.places {
       let target = folders.targets[folder]
-      let place = Place(root: folder.key, path: path, kind: .directory, target: target)
+      let place = HomeItem(root: folder.key, path: path, kind: .directory, target: target)
       keyed[folder] = Inventory.Entry(
         subject: .folder(folder, place), mayRun: false, isTicked: true, linkTarget: target)
     }
@@ -242,7 +242,7 @@ private struct Items {
     if status.device != device { return leftOut.append(Omission(name, .otherFileSystem)) }
     let mayRun = ArrivalRule.mayRun(name)
     let entry = Inventory.Entry(
-      subject: .item(Place(root: name, path: name, kind: kind)), mayRun: mayRun, isTicked: !mayRun,
+      subject: .item(HomeItem(root: name, path: name, kind: kind)), mayRun: mayRun, isTicked: !mayRun,
       linkTarget: kind == .symbolicLink ? try home.readLink(name) : nil)
     if !mayRun { visible.append(entry) } else { running.append(entry) }
   }

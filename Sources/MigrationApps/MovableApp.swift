@@ -4,7 +4,7 @@ package import MigrationWire
 
 /// An item of a home: its name in the archive, which is a key in a part with keys, and its path
 /// relative to the home.
-package struct Place: Equatable, Sendable {
+package struct HomeItem: Equatable, Sendable {
   package let root: [UInt8]
   package let path: [UInt8]
   package let kind: ItemKind
@@ -65,7 +65,7 @@ package struct MovableApp: Equatable, Sendable {
   /// For people.
   package let name: String
   /// The files, by key; empty for an app with an extension.
-  package let places: [Place]
+  package let places: [HomeItem]
   /// What does not move of them, relative to each.
   package let exclusions: [[UInt8]]
   package let hasSecrets: Bool
@@ -81,7 +81,7 @@ package struct MovableApp: Equatable, Sendable {
   package let settings: DesktopSettings?
 
   package init(
-    _ kind: Kind, identifier: String, name: String, places: [Place] = [], exclusions: [[UInt8]] = [],
+    _ kind: Kind, identifier: String, name: String, places: [HomeItem] = [], exclusions: [[UInt8]] = [],
     hasSecrets: Bool = false, isIdentity: Bool = false, needs: [String] = [], size: EntrySize? = nil,
     inUse: String? = nil, settings: DesktopSettings? = nil
   ) {

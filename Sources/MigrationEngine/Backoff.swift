@@ -3,7 +3,7 @@
 package struct Backoff: Equatable, Sendable {
   /// The longest pause when the receiver turns this device away: the receiver is there, and a
   /// device that comes more often is let in sooner.
-  package static let longestAtDoor = 1.0
+  package static let longestBeforeReady = 1.0
 
   private let first: Double
   package let longest: Double

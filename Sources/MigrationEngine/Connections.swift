@@ -35,11 +35,11 @@ package struct Remote: Hashable, Sendable {
   /// The relay through which it comes, and which has stated its address.
   package let relay: String?
   /// This device's own addresses, for the other end of a connection that a relay has joined.
-  package let own: OwnWays?
+  package let own: OwnAddresses?
 
   package init(
     host: String, address: String? = nil, network: String, guesser: String? = nil, mayPair: Bool = true,
-    relay: String? = nil, own: OwnWays? = nil
+    relay: String? = nil, own: OwnAddresses? = nil
   ) {
     self.host = host
     self.address = address ?? host
@@ -55,11 +55,11 @@ package struct Remote: Hashable, Sendable {
 
 /// What a device tells of itself on a connection that a relay has joined, and the port that it has
 /// there.
-package struct OwnWays: Hashable, Sendable {
-  package let ways: Ways
+package struct OwnAddresses: Hashable, Sendable {
+  package let addresses: Addresses
   package let port: UInt16
 
-  package init(_ ways: Ways, port: UInt16) { (self.ways, self.port) = (ways, port) }
+  package init(_ addresses: Addresses, port: UInt16) { (self.addresses, self.port) = (addresses, port) }
 }
 
 /// The data that crossed the wire on the data streams of a transfer in this run.
@@ -100,7 +100,7 @@ package enum EndLimits {
 /// How long each step before READY may take, in seconds (Protocol §11).
 package enum ReadyLimits {
   /// From the connection until it is let in.
-  package static let lobby: Double = 5
+  package static let acceptQueue: Double = 5
   /// From being let in to the end of the TLS handshake.
   package static let handshake: Double = 5
   /// From being let in to READY, and to the JOIN after it.

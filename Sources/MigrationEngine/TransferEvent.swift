@@ -27,7 +27,7 @@ package struct TransferResult: Equatable, Sendable {
   /// What the source has, and was moved or removed at the destination since it arrived.
   package let removed: Done.Removed
   /// Attributes of the source that are not transferred.
-  package let leftBehind: [LeftBehind]
+  package let lostAttributes: [LostAttribute]
   /// By when everything had arrived, in seconds since 1970, if an earlier run concluded the
   /// transfer and nothing is sent in this one.
   package let concludedAt: Int64?
@@ -44,14 +44,14 @@ package struct TransferResult: Equatable, Sendable {
     total: Tally, sentBytes: UInt64, savedBytes: UInt64 = 0, heldBytes: UInt64, seconds: Double, unsent: UInt64,
     losses: [Done.Loss], leftOut: LeftOut = LeftOut(), notStored: UInt64 = 0, withheld: UInt64 = 0, renamed: UInt64 = 0,
     removed: Done.Removed = Done.Removed(),
-    leftBehind: [LeftBehind] = [], concludedAt: Int64? = nil, failedParts: Int = 0, presentParts: Int = 0
+    lostAttributes: [LostAttribute] = [], concludedAt: Int64? = nil, failedParts: Int = 0, presentParts: Int = 0
   ) {
     self.renamed = renamed
     self.removed = removed
     self.failedParts = failedParts
     self.presentParts = presentParts
     self.concludedAt = concludedAt
-    self.leftBehind = leftBehind
+    self.lostAttributes = lostAttributes
     self.notStored = notStored
     self.withheld = withheld
     self.leftOut = leftOut
@@ -124,10 +124,10 @@ extension TransferOutcome {
     let finished = parts.compactMap { try? $0.get() }
     if finished.isEmpty, let first = failures.first { return .failure(first) }
     func sum(_ count: (TransferResult) -> UInt64) -> UInt64 { finished.reduce(0) { $0 &+ count($1) } }
-    var (losses, leftBehind): ([Done.Loss.Kind: UInt64], [[UInt8]: UInt64]) = ([:], [:])
+    var (losses, lostAttributes): ([Done.Loss.Kind: UInt64], [[UInt8]: UInt64]) = ([:], [:])
     for result in finished {
       for loss in result.losses { losses[loss.kind, default: 0] += loss.count }
-      for attribute in result.leftBehind { leftBehind[attribute.name, default: 0] += attribute.count }
+      for attribute in result.lostAttributes { lostAttributes[attribute.name, default: 0] += attribute.count }
     }
     return .success(
       TransferResult(
@@ -138,8 +138,8 @@ extension TransferOutcome {
           present: sum(\.leftOut.present), differing: sum(\.leftOut.differing), removed: sum(\.leftOut.removed)),
         notStored: sum(\.notStored), withheld: sum(\.withheld), renamed: sum(\.renamed),
         removed: Done.Removed(count: sum(\.removed.count), unsettled: sum(\.removed.unsettled)),
-        leftBehind: leftBehind.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map {
-          LeftBehind(name: $0.key, count: $0.value)
+        lostAttributes: lostAttributes.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map {
+          LostAttribute(name: $0.key, count: $0.value)
         }, concludedAt: finished.contains { $0.concludedAt == nil } ? nil : finished.compactMap(\.concludedAt).max(),
         failedParts: finished.reduce(failures.count) { $0 + $1.failedParts },
         presentParts: finished.reduce(0) { $0 + $1.presentParts }))
@@ -177,7 +177,7 @@ package enum TransferEvent: Sendable {
   case codesSpent(count: Int, from: [GuessLimit.Count], isOver: Bool)
   /// The sender looks for receivers in this network.
   case looking
-  /// The only receiver that was found, with the label that it claims.
+  /// The only receiver that was found, with the label that it states.
   case found(label: String, address: String)
   /// The sender connects.
   case connecting(address: String)
@@ -191,8 +191,8 @@ package enum TransferEvent: Sendable {
   case paired(label: String, address: String, isKnown: Bool = false)
   /// The session leads through a relay, which passes on so many bytes at most.
   case relayed(through: String, bytes: UInt64)
-  /// From now on, the data of a relayed session takes this way.
-  case way(DataWay)
+  /// From now on, the data of a relayed session takes this connection.
+  case dataConnection(DataConnection)
   /// The offered transfer, how much room the destination has (nil at the sender), and the only part of the plan.
   case offer(Offer, availableBytes: UInt64?, of: Part? = nil)
   /// The parts of a plan of several, instead of an offer.
@@ -248,8 +248,8 @@ extension TransferEvent {
   }
 }
 
-/// The way of the data in a session whose control connection leads through a relay.
-package enum DataWay: Equatable, Sendable {
+/// The connection of the data in a session whose control connection leads through a relay.
+package enum DataConnection: Equatable, Sendable {
   /// From device to device.
   case direct(isIPv6: Bool)
   /// Through the relay again.

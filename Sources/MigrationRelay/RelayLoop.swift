@@ -146,7 +146,7 @@ package final class RelayLoop {
     let address = line.socket.remoteAddress
     act(
       table.arrived(
-        line.id, at: Way(address: address.bytes, port: address.port),
+        line.id, at: InternetAddress(address: address.bytes, port: address.port),
         network: address.network(onLink: false).description, challenge: challenge, now: BootInstant.now().seconds))
     if lines[line.id] != nil { want(line, .readable) }
   }

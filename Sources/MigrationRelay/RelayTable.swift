@@ -29,7 +29,7 @@ package struct RelayTable: Sendable {
   private struct Visitor {
     let network: String
     /// From where it has connected.
-    let way: Way
+    let address: InternetAddress
     var stage: Stage
     /// When it came, or when something of it was last heard.
     var heard: Double
@@ -94,11 +94,11 @@ package struct RelayTable: Sendable {
 
   /// A device has connected. `challenge` is random.
   package mutating func arrived(
-    _ id: ID, at way: Way, network: String, challenge: [UInt8], now: Double
+    _ id: ID, at address: InternetAddress, network: String, challenge: [UInt8], now: Double
   ) -> [Action] {
     perform { table in
       table.makeRoom(forNewcomerOf: network)
-      table.visitors[id] = Visitor(network: network, way: way, stage: .new(challenge: challenge), heard: now)
+      table.visitors[id] = Visitor(network: network, address: address, stage: .new(challenge: challenge), heard: now)
       table.newcomers[network, default: []].append(id)
       table.newcomerCount += 1
       table.actions.append(.say(id, .challenge(challenge)))
@@ -302,7 +302,7 @@ package struct RelayTable: Sendable {
     waiting[call] = (id, receiver)
     registrations[receiver]?.waiting += 1
     registrations[receiver]?.lastCall = now
-    actions.append(.say(receiver, .ring(call, visitor.way)))
+    actions.append(.say(receiver, .ring(call, visitor.address)))
   }
 
   private mutating func answer(_ id: ID, _ call: RelayCall) {
@@ -314,7 +314,7 @@ package struct RelayTable: Sendable {
     visitors[id]?.token = share.token
     visitors[id]?.joins = share
     counted.joined += 1
-    for end in [caller, id] { if let way = visitors[end]?.way { actions.append(.say(end, .joined(way))) } }
+    for end in [caller, id] { if let address = visitors[end]?.address { actions.append(.say(end, .joined(address))) } }
     actions.append(.join(caller, id))
   }
 

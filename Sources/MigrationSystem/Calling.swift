@@ -27,7 +27,7 @@ func perform(
 /// A place in which a caller wants a result, as functions of C take it: a pointer, or none.
 ///
 /// It is used only while the function runs that was given the pointer.
-@safe package struct ResultPlace<Value> {
+@safe package struct ResultSlot<Value> {
   private let place: UnsafeMutablePointer<Value>?
 
   /// Takes the pointer of a caller.

@@ -83,7 +83,7 @@ package enum Limits {
   /// The bytes of their paths, messages and unknown fields in a session: 4 MiB.
   package static let notStoredBytes = 4_194_304
   /// The number of attributes that are never transferred and may be named.
-  package static let leftBehind = 64
+  package static let lostAttributes = 64
   /// The number of items stored under other names that are named, and the bytes of their paths.
   package static let renamed = 1_024
   package static let renamedBytes = 65_536

@@ -9,7 +9,7 @@ final class EventBuffer: Sendable {
   private struct State: Sendable {
     var backlog = EventBacklog()
     /// The items of all events of the transfer, including events that did not fit.
-    var unsent = UnsentList()
+    var unsent = NotStoredList()
     /// Whether the last event was the end of a transfer.
     var isAtEnd = false
     /// Whether that transfer is one of many, so that the end of all is a separate event.
@@ -33,7 +33,7 @@ final class EventBuffer: Sendable {
     tell { state in
       guard !state.isClosed else { return }
       // A receiver that stays open starts afresh.
-      if state.isAtEnd { state.unsent = UnsentList() }
+      if state.isAtEnd { state.unsent = NotStoredList() }
       state.unsent.note(event)
       var isComplete = true
       switch event {

@@ -73,7 +73,7 @@ public final class PeerReceiver: Sendable {
 
   private let destination: PeerPath
   private let options: Options
-  private let running = TransferRun()
+  private let running = TransferThread()
 
   /// Receives into a directory, which is created if it is missing. Names that begin with a dot are
   /// taken like all others: in a home directory, some of these items run commands.

@@ -75,7 +75,7 @@ extension PeerSender.Target {
   }
 
   /// The target for the engine: the receiver's place, and the search that finds it.
-  var way: (place: Sender.Options.Target, search: any NearbySearch) {
+  var route: (place: Sender.Options.Target, search: any NearbySearch) {
     get throws(Failure) {
       switch self {
       case .nearby: return (.nearby, NetworkSearch())

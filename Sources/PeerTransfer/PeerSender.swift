@@ -66,7 +66,7 @@ public final class PeerSender: Sendable {
   private let paths: [PeerPath]
   private let target: Target
   private let options: Options
-  private let running = TransferRun()
+  private let running = TransferThread()
 
   /// Sends the files and folders at these paths; each arrives under its last name.
   public init(_ paths: [PeerPath], to target: Target = .nearby, options: Options = Options()) {
@@ -97,7 +97,7 @@ public final class PeerSender: Sendable {
       let selection = options.selection
       for warning in selection.warnings { running.buffer.add(.notice(warning)) }
       var transfer = try options.transfer
-      let (place, search) = try target.way
+      let (place, search) = try target.route
       transfer.target = place
       let source = try FolderSource(
         paths: paths.map(\.bytes), selecting: selection, withOwners: options.sendsOwners

@@ -10,7 +10,7 @@ import MigrationSystem
 ///   - result: the parts that `kSecReturnData` and `kSecReturnAttributes` request; may be nil.
 @discardableResult
 public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
-  let result = ResultPlace(result)
+  let result = ResultSlot(result)
   result.store(nil)
   return asking("SecItemAdd") { () throws(ItemDictionary.Fault) in
     let item = try ItemDictionary(attributes, as: .adding)
@@ -31,7 +31,7 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
 ///     of these unless the limit is one; nil if the query requests neither.
 @discardableResult
 public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
-  let result = ResultPlace(result)
+  let result = ResultSlot(result)
   result.store(nil)
   return asking("SecItemCopyMatching") { () throws(ItemDictionary.Fault) in
     let query = try ItemDictionary(query, as: .copying)

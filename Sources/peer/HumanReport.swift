@@ -39,7 +39,7 @@ struct HumanReport: Report {
   let isVerbose: Bool
   /// The prefix of the lines of extensions; nil if the lines have one already.
   let speaker: String?
-  private(set) var unsent = UnsentList()
+  private(set) var unsent = NotStoredList()
   /// The parts of a plan of several.
   private var migration = MigrationRecord()
   /// The command line of this device, to be pasted.
@@ -120,9 +120,10 @@ struct HumanReport: Report {
       let amount = bytes > 0 ? "up to \(Figures.size(bytes))" : "everything"
       return say(
         "Through the relay \(VisibleText.of(relay)), \(amount): it sees both addresses, times and amounts, no data.")
-    case .way(.direct(let isIPv6)):
+    case .dataConnection(.direct(let isIPv6)):
       return say("From here on, the data goes directly to the other device, by \(isIPv6 ? "IPv6" : "IPv4").")
-    case .way(.relay(let relay)): return say("The data goes through the relay \(VisibleText.of(relay)) again.")
+    case .dataConnection(.relay(let relay)):
+      return say("The data goes through the relay \(VisibleText.of(relay)) again.")
     case .offer(let offer, let availableBytes, let part):
       if case .app = offer.contents { isApp = true } else { isApp = false }
       unsent.note(event)
@@ -189,7 +190,7 @@ struct HumanReport: Report {
 
   private mutating func forgetWhatIsOver(before event: TransferEvent) {
     if case .done = event { return }
-    if isTransferOver { (unsent, logged, saidEnds, migration) = (UnsentList(), nil, [], MigrationRecord()) }
+    if isTransferOver { (unsent, logged, saidEnds, migration) = (NotStoredList(), nil, [], MigrationRecord()) }
     isTransferOver = false
   }
 

@@ -116,7 +116,7 @@ struct ItemListFile: Sendable {
 
   /// Writes a list. Returns a clause for the user, if there is anything to read or an error.
   func write(_ list: ItemList, of command: String = CommandLineText.again(CurrentProcess.arguments)) -> String? {
-    guard file != nil || list.count > UInt64(UnsentList.shown) else { return nil }
+    guard file != nil || list.count > UInt64(NotStoredList.shown) else { return nil }
     let isJSON = path.suffix(5) == Array(".json".utf8)[...]
     let bytes = Array((isJSON ? list.json(command) : list.text(command)).utf8)
     do throws(SystemError) {

@@ -81,8 +81,9 @@ struct JSONReport: Report {
       transfer = nil
       return line("paired", ["label": label, "address": address, "known": isKnown])
     case .relayed(let relay, let bytes): return line("relayed", ["relay": relay, "bytes": bytes])
-    case .way(.direct(let isIPv6)): return line("way", ["way": "direct", "family": isIPv6 ? "IPv6" : "IPv4"])
-    case .way(.relay(let relay)): return line("way", ["way": "relay", "relay": relay])
+    case .dataConnection(.direct(let isIPv6)):
+      return line("dataConnection", ["connection": "direct", "family": isIPv6 ? "IPv6" : "IPv4"])
+    case .dataConnection(.relay(let relay)): return line("dataConnection", ["connection": "relay", "relay": relay])
     case .offer(let offer, let availableBytes, _):
       return line("offer", offer.members + ["availableBytes": availableBytes])
     case .plan(let parts, let availableBytes):
@@ -224,7 +225,7 @@ extension TransferResult {
       "losses": losses.map { ["kind": $0.kind.name, "count": $0.count] as JSONMembers },
       "present": leftOut.present, "differing": leftOut.differing, "renamed": renamed,
       "removed": removed.count, "removedUnsettled": removed.unsettled,
-      "leftBehind": leftBehind.map { ["name": FileName($0.name), "count": $0.count] as JSONMembers },
+      "lostAttributes": lostAttributes.map { ["name": FileName($0.name), "count": $0.count] as JSONMembers },
       "failedParts": failedParts, "presentParts": presentParts,
       "concluded": IfGiven(concludedAt.map { CalendarTime.text($0) }),
     ]

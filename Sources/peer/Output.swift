@@ -222,7 +222,7 @@ final class Output: Sendable {
     _ event: TransferEvent, in list: inout ItemList?, by report: inout any Report, _ put: Put
   ) -> TransferEvent {
     // Looking takes a moment: only for as many items as the result names.
-    let isShown = list.map { $0.count < UInt64(UnsentList.shown) } ?? false
+    let isShown = list.map { $0.count < UInt64(NotStoredList.shown) } ?? false
     let explained = isShown ? (state.withLock { $0.explain })?(event) ?? event : event
     list?.note(explained, at: moment().elapsed)
     if explained.isEnd {

@@ -46,7 +46,7 @@ struct OutputState: Sendable {
 
   var queue = EventBacklog()
   /// The items of all reported events, including events that did not fit into the queue.
-  var unsent = UnsentList()
+  var unsent = NotStoredList()
   /// The file for the list of items, if there is one.
   var listFile: ItemListFile?
   /// Adds to an event what this device knows about it.

@@ -73,7 +73,7 @@ enum ExitCode {
   static let doneWithUnsent: Int32 = 8
 
   /// The code of a completed transfer.
-  static func of(_ result: TransferResult, unsent: UnsentList, leavingOut leftOut: [Omission] = []) -> Int32 {
+  static func of(_ result: TransferResult, unsent: NotStoredList, leavingOut leftOut: [Omission] = []) -> Int32 {
     unsent.isComplete(result) && !leftOut.contains(where: \.isNewer) ? done : doneWithUnsent
   }
 

@@ -96,15 +96,15 @@ extension HumanReport {
 
 extension TransferResult {
   /// The result in sentences, with missing items and losses.
-  func text(_ role: Role, _ unsent: UnsentList) -> String { headline(role) + details(role, unsent) }
+  func text(_ role: Role, _ unsent: NotStoredList) -> String { headline(role) + details(role, unsent) }
 
   /// What has arrived.
   func headline(_ role: Role) -> String { ([summary(role)] + partLines).map { $0 + "\n" }.joined() }
 
   /// The items that need a word, and losses. A table of the parts has the renamed ones.
-  func details(_ role: Role, _ unsent: UnsentList, besidesTable: Bool = false) -> String {
+  func details(_ role: Role, _ unsent: NotStoredList, besidesTable: Bool = false) -> String {
     (removedLines(role) + notStoredLines(unsent) + unsentLines(unsent) + leftOutLines(unsent)
-      + (besidesTable ? [] : renamedLines(unsent)) + losses.map(\.sentence) + leftBehind.map(\.sentence))
+      + (besidesTable ? [] : renamedLines(unsent)) + losses.map(\.sentence) + lostAttributes.map(\.sentence))
       .map { $0 + "\n" }.joined()
   }
 
@@ -150,7 +150,7 @@ extension TransferResult {
     return [line + ".", again, DataHint.removalMeant.text]
   }
 
-  private func leftOutLines(_ list: UnsentList) -> [String] {
+  private func leftOutLines(_ list: NotStoredList) -> [String] {
     var lines: [String] = []
     if leftOut.present > 0 {
       lines.append("\(Figures.count(leftOut.present, "item")) existed already.")
@@ -165,7 +165,7 @@ extension TransferResult {
         list.differing.sorted(by: \.path).map { VisibleText.listed($0.path) }, of: count)
   }
 
-  private func renamedLines(_ list: UnsentList) -> [String] {
+  private func renamedLines(_ list: NotStoredList) -> [String] {
     let count = max(renamed, list.renamedCount)
     guard count > 0 else { return [] }
     let named = list.renamed.sorted(by: \.path).map {
@@ -186,7 +186,7 @@ extension TransferResult {
     count > named ? ["  and \(Figures.count(count - UInt64(named))) more"] : []
   }
 
-  private func notStoredLines(_ list: UnsentList) -> [String] {
+  private func notStoredLines(_ list: NotStoredList) -> [String] {
     guard notStored > 0 else { return [] }
     let sentence = "\(Figures.count(notStored, "item")) could not be stored at the destination"
     // If more items were named during the transfer, some were gone from the source at its end.
@@ -195,7 +195,7 @@ extension TransferResult {
       sentence, list.notStored.sorted(by: \.path).map { "\(VisibleText.listed($0.path)): \($0.clause)" }, of: notStored)
   }
 
-  private func unsentLines(_ list: UnsentList) -> [String] {
+  private func unsentLines(_ list: NotStoredList) -> [String] {
     let count = max(unsent, list.count)
     guard count > 0 else { return [] }
     return Self.list(
@@ -211,7 +211,7 @@ extension Array {
   }
 }
 
-extension LeftBehind {
+extension LostAttribute {
   /// An attribute that was not sent, in a sentence.
   fileprivate var sentence: String {
     if name == Array("hard link".utf8) {

@@ -259,7 +259,7 @@ extension TransferStore.Listed {
   }
 }
 
-extension RememberedTransfer {
+extension TransferRecord {
   /// How far a part is.
   fileprivate enum PartState: String {
     case done

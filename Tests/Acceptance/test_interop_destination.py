@@ -194,7 +194,7 @@ def test_owners_and_set_id_bits(work, is_kept):
     equal((there.st_uid, there.st_gid, there.st_mode & 0o7777), (1234, 5678, 0o4755) if is_kept else (os.geteuid(), os.getegid(), 0o755), "owner and mode")
     losses = dict(made.part.done.losses or [])
     equal((8 in losses, 3 in losses), (not is_kept, not is_kept), f"losses {losses}")
-    equal([(left["name"], left["count"]) for left in receiver.events("done")[0]["leftBehind"]], [("trusted.kept.here", 1)], "what is left behind")
+    equal([(left["name"], left["count"]) for left in receiver.events("done")[0]["lostAttributes"]], [("trusted.kept.here", 1)], "what is left behind")
 
 
 # Apps

@@ -234,7 +234,7 @@ def test_owners_and_attributes_left_behind(work):
     os.setxattr(f"{old}/file", "trusted.kept.here", b"1")
     receiver, _ = all_through(work, old, new, "--owners")
     [record] = [held.record for held in receiver.part.archive.held.values()]
-    equal((record["owner"], receiver.part.finished.leftBehind), ((1234, 5678), [(b"trusted.kept.here", 1)]), "the owner, and what is left behind")
+    equal((record["owner"], receiver.part.finished.lostAttributes), ((1234, 5678), [(b"trusted.kept.here", 1)]), "the owner, and what is left behind")
 
 
 def test_losses(work):

@@ -257,20 +257,20 @@ def test_unknown_frames_and_fields(work):
     ended(receiver, 1)
 
 
-def test_ways(work):
-    """interop: WAYS in a session without a relay changes nothing; the seventeenth: CLOSE 3"""
+def test_addresses(work):
+    """interop: ADDRESSES in a session without a relay changes nothing; the seventeenth: CLOSE 3"""
     old, new = some(work, 1)
     receiver = Receiver(work, new)
-    made = paired(receiver, roots(old), features=wire.ZSTD | wire.WAYS)
+    made = paired(receiver, roots(old), features=wire.ZSTD | wire.ADDRESSES)
     way = bytes([192, 0, 2, 7]), 47470
-    made.options.before_frame = lambda every, number: made.control.say("WAYS", listening=[way], dialling=[way])
+    made.options.before_frame = lambda every, number: made.control.say("ADDRESSES", listening=[way], dialling=[way])
     made.session()
-    require(made.other.features & wire.WAYS and not made.control.ways, "the program's own ways")
+    require(made.other.features & wire.ADDRESSES and not made.control.addresses, "the program's own addresses")
     done(made, receiver, old, new)
     receiver = Receiver(work, work.place()[1])
-    made = to_data(paired(receiver, roots(old), features=wire.ZSTD | wire.WAYS))
+    made = to_data(paired(receiver, roots(old), features=wire.ZSTD | wire.ADDRESSES))
     for _ in range(17):
-        made.control.say("WAYS", dialling=[way])
+        made.control.say("ADDRESSES", dialling=[way])
     equal(close_of(lambda: made.control.hear()).code, 3, "code")
     ended(receiver, 1)
 

@@ -359,7 +359,7 @@ def test_two_homes_behind_routers(work):
     end_well(sender, receiver)
     require(sender.events("looking"), "the sender does not look in its network")
     equal(receiver.events("paired")[0]["address"], "198.51.100.2 through 198.51.100.1", "the sender's address")
-    equal((sender.events("way"), receiver.events("way")), ([], []), "the ways past the relay")
+    equal((sender.events("dataConnection"), receiver.events("dataConnection")), ([], []), "the direct connections")
     # From now on they know each other, also at the relay.
     small_file(f"{old}/more", b"x")
     receiver = receive()
@@ -387,8 +387,8 @@ def test_past_the_relay(work, family):
     end_well(sender, receiver)
     run_script("check-trees", "--inside", old, new)
     for one in (sender, receiver):
-        ways = [(event["way"], event.get("family")) for event in one.events("way")]
-        equal(ways, [("direct", family)], "the ways that were told")
+        connections = [(event["connection"], event.get("family")) for event in one.events("dataConnection")]
+        equal(connections, [("direct", family)], "the connections that were told")
     relay.signal(signal.SIGTERM)
     relay.wait()
     passed = relay.events("relay")[-1]["bytes"]

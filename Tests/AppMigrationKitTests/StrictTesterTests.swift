@@ -180,7 +180,7 @@ import Testing
     scratch.write("rooted/container/note")
     scratch.write("rooted/container-not/note")
     let reach = AppendableArea(
-      AppPlaces(
+      AppSurroundings(
         container: MigrationDataContainer(bundleIdentifier: "a.b", root: scratch.url("rooted/container")), groups: [:],
         status: StatusMemory()), temporary: scratch.url("nowhere"))
     _ = try reach.open(scratch.at("rooted/container/note"))

@@ -64,8 +64,8 @@ class Channel:
         self.is_control = False
         """A control connection sends PING, and ends after silence."""
         self.answers_pings = True
-        self.ways = None
-        """The newest WAYS of the other end."""
+        self.addresses = None
+        """The newest ADDRESSES of the other end."""
         self.last_said = self.last_heard = time.monotonic()
         self.trace = []
         """All messages after READY, as (is own, message), without the payload of DATA."""
@@ -176,7 +176,7 @@ class Channel:
         self.write(wire.frame(name, **values))
 
     def next(self):
-        """The next message, or None. Answers PING, keeps WAYS, skips unknown types, raises CLOSE."""
+        """The next message, or None. Answers PING, keeps ADDRESSES, skips unknown types, raises CLOSE."""
         while (found := self.take()) is not None:
             said = wire.message(*found)
             if said is None:
@@ -186,9 +186,9 @@ class Channel:
                 raise Closed(said)
             if said.name == "PING" and self.answers_pings:
                 self.say("PONG", token=said.token)
-            if said.name == "WAYS":
-                self.ways = said
-            if said.name not in ("PING", "PONG", "WAYS"):
+            if said.name == "ADDRESSES":
+                self.addresses = said
+            if said.name not in ("PING", "PONG", "ADDRESSES"):
                 return said
         return None
 

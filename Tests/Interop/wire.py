@@ -18,7 +18,7 @@ NONE = 0xFFFFFFFF
 """The `replaces` of a JOIN without a broken stream."""
 
 ZSTD = 0x1
-WAYS = 2
+ADDRESSES = 2
 """The feature (§6.1)."""
 ESTIMATE = 0x1
 """The flag of an OFFER (§6.3)."""
@@ -108,7 +108,7 @@ TRAITS = Fields(largestFile=(1, U64, False), rules=(2, Number(4, low=1), False),
                 earliest=(6, Number(8, signed=True), False), latest=(7, Number(8, signed=True), False))
 
 
-class Way:
+class Address:
     """An address of 4 or 16 bytes behind its family, and a port."""
 
     def put(self, value):
@@ -133,7 +133,7 @@ MESSAGES = {
                                 error=(4, ERROR, False))),
     0x18: ("FINISH", Fields(items=(1, U64), bytes=(2, U64), unsent=(3, U64), digest=(4, ID),
                             present=(5, COUNT, False), differing=(6, COUNT, False), withheld=(7, COUNT, False),
-                            leftBehind=(8, Each(Row(String(1, 255), U64), 64, lambda left: left[0]), False),
+                            lostAttributes=(8, Each(Row(String(1, 255), U64), 64, lambda left: left[0]), False),
                             removed=(9, COUNT, False))),
     0x19: ("PROGRESS", Fixed(phase=U8, done=U64, total=U64)),
     0x1A: ("DONE", Fields(items=(1, U64), bytes=(2, U64), losses=(3, Each(Row(U8, U64), key=lambda loss: loss[0]), False),
@@ -152,7 +152,7 @@ MESSAGES = {
     0x31: ("DATA", Fixed(sequence=U64, encoding=Number(1, 0, 1), plainLength=Number(4, 1, MAX_PLAIN), payload=Raw())),
     0x32: ("ACK", Fixed(written=U64, durable=U64)),
     0x33: ("END", Fixed()),
-    0x80: ("WAYS", Fields(listening=(1, Each(Way(), 16), False), dialling=(2, Each(Way(), 16), False))),
+    0x80: ("ADDRESSES", Fields(listening=(1, Each(Address(), 16), False), dialling=(2, Each(Address(), 16), False))),
 }
 TYPES = {name: kind for table in (EARLY, MESSAGES) for kind, (name, *_) in table.items()}
 FORMS = {name: form for table in (EARLY, MESSAGES) for name, form, *_ in table.values()}
@@ -240,7 +240,7 @@ def check_ack(ack):
 
 
 def check_ways(ways):
-    require(len(ways.listening or []) + len(ways.dialling or []) <= 16, "more than 16 ways")
+    require(len(ways.listening or []) + len(ways.dialling or []) <= 16, "more than 16 addresses")
 
 
 def size_of(unknown):
@@ -279,7 +279,7 @@ def check_parts(verdict):
 
 RULES = {"GREETING": check_greeting, "PARTIAL": check_ranges, "NOT_STORED": check_not_stored, "PROGRESS": check_progress,
          "DONE": check_done, "PLAN": check_plan, "VERDICT": check_parts, "JOIN": check_join, "DATA": check_data,
-         "ACK": check_ack, "WAYS": check_ways}
+         "ACK": check_ack, "ADDRESSES": check_ways}
 """What the forms do not say of a message, by its name."""
 
 

@@ -102,7 +102,7 @@ import Testing
       apps(catalogue()).apps.map(\.places), is: [[place("profile", ".var/app/org.example.browser/.browser")]])
     home.write(".config/browser/places", "x")
     home.write(".config/browser-extra", "x")
-    func described(_ flatpaks: Flatpaks = Flatpaks()) -> [[Place]] {
+    func described(_ flatpaks: Flatpaks = Flatpaks()) -> [[HomeItem]] {
       apps(catalogue(flatpaks)).apps.filter { $0.kind == .described }.map(\.places)
     }
     let native = [place("profile", ".config/browser"), place("extra", ".config/browser-extra", .file)]

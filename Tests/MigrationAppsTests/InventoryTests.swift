@@ -27,8 +27,8 @@ func inventory(_ scratch: Scratch, _ apps: [MovableApp] = [], records: [String] 
   return try Inventory(of: home, apps: apps, records: records.map { Array($0.utf8) })
 }
 
-func place(_ root: String, _ path: String, _ kind: ItemKind = .directory) -> Place {
-  Place(root: Array(root.utf8), path: Array(path.utf8), kind: kind)
+func place(_ root: String, _ path: String, _ kind: ItemKind = .directory) -> HomeItem {
+  HomeItem(root: Array(root.utf8), path: Array(path.utf8), kind: kind)
 }
 
 func names(_ inventory: Inventory) -> [String] { inventory.entries.map { String(decoding: $0.name, as: UTF8.self) } }

@@ -15,7 +15,7 @@ struct Arrival {
 
   init(
     _ scratch: Scratch, _ offer: Offer, transfer: TransferID = 0xABC, preserving: Preserved = Preserved(),
-    existing: Existing? = nil, places: RootPlaces? = nil, completing: (@Sendable () -> Void)? = nil
+    existing: Existing? = nil, places: RootDestinations? = nil, completing: (@Sendable () -> Void)? = nil
   ) throws {
     self.scratch = scratch
     importer = FolderImporter(
@@ -94,14 +94,14 @@ struct Crafted {
 
   mutating func file(_ record: ItemRecord, _ data: [UInt8]) {
     item(record)
-    let place = ChunkPlace(path: record.path, generation: record.generation, range: 0..<UInt64(data.count))
+    let place = FilePiece(path: record.path, generation: record.generation, range: 0..<UInt64(data.count))
     EntryWriter.content(length: data.count, testKeys.check(place, data.span), to: &writer)
     writer.array(data)
   }
 
   /// A chunk that is checked for `checkedFor`, regardless of the place in its header.
   mutating func chunk(
-    _ path: String, _ generation: Generation, at offset: UInt64, _ data: [UInt8], checkedFor: ChunkPlace? = nil
+    _ path: String, _ generation: Generation, at offset: UInt64, _ data: [UInt8], checkedFor: FilePiece? = nil
   ) throws {
     let place = try place(path, generation, offset, UInt64(data.count))
     EntryWriter.place(place, testKeys.check(checkedFor ?? place, data.span), to: &writer)
@@ -116,8 +116,8 @@ struct Crafted {
 
 func place(
   _ path: String, _ generation: Generation, _ offset: UInt64, _ length: UInt64, isHole: Bool = false
-) throws -> ChunkPlace {
-  ChunkPlace(
+) throws -> FilePiece {
+  FilePiece(
     path: try ArchivePath(Array(path.utf8)), generation: generation, range: offset..<offset + length, isHole: isHole)
 }
 
@@ -168,7 +168,7 @@ extension FolderImporter {
   /// Imports into a directory in the scratch directory.
   convenience init(
     _ scratch: Scratch, at name: String = "destination", preserving: Preserved = Preserved(),
-    existing: Existing? = nil, places: RootPlaces? = nil
+    existing: Existing? = nil, places: RootDestinations? = nil
   ) throws(Failure) {
     self.init(try StagingArea(at: scratch.at(name), preserving: preserving), existing: existing, places: places)
   }
@@ -186,7 +186,7 @@ extension FolderImporter {
 
 extension PresentItems {
   /// A root that arrives under its own name.
-  static func root(_ name: String) throws -> Place {
+  static func root(_ name: String) throws -> RootPath {
     let path = try ArchivePath(Array(name.utf8))
     return (path, path)
   }

@@ -272,7 +272,7 @@ import Testing
   @Test func `a part is named by its places, never by its sender`() throws {
     let scratch = try Scratch.withFolders()
     let roots = ["music", "pictures"].map { Root(kind: .directory, name: Array($0.utf8)) }
-    let places = try RootPlaces(["music": Array("bin".utf8), "pictures": Array("Bilder".utf8)])
+    let places = try RootDestinations(["music": Array("bin".utf8), "pictures": Array("Bilder".utf8)])
     let importer = try FolderImporter(StagingArea(at: scratch.at("destination")), judging: Self.rule("/home/ann"))
     let arrival = Self.rule("/home/ann").arrival(of: roots, at: places)
     expect(arrival.name == "bin, Bilder" && arrival.roots == [.apps, .files])

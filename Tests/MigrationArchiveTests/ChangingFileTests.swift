@@ -147,7 +147,7 @@ import Testing
     expect(try pass(4), is: ["source/\(other)"])
   }
 
-  @Test func `a database that may have had a companion meanwhile is sent again, until it stays as it is`() throws {
+  @Test func `a database that may have had a sidecar file meanwhile is sent again, until it stays as it is`() throws {
     let scratch = try Scratch.withFolders()
     let database = Array("SQLite format 3\0".utf8)
     for name in ["f/x.db", "f/calm.db", "g/still.db"] { scratch.write("source/\(name)", database) }

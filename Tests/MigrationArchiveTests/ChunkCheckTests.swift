@@ -37,7 +37,7 @@ import Testing
       let data =
         words[5] == "counted"
         ? (0..<(isHole ? 0 : length)).map { UInt8(truncatingIfNeeded: $0) } : try bytes(words[5])
-      let place = ChunkPlace(
+      let place = FilePiece(
         path: try ArchivePath(try bytes(words[4])), generation: try #require(UInt128(words[3], radix: 16)),
         range: offset..<offset + length, isHole: isHole)
       let lanes = checkLanes(of: data.span)

@@ -54,7 +54,7 @@ extension ItemSource {
 extension ArchiveExport {
   /// Reads a tree through an outlet.
   static func read(
-    _ source: SourceBatch<Place>, through outlet: Outlet, held: HeldItems = HeldItems()
+    _ source: SourceBatch<Source>, through outlet: Outlet, held: HeldItems = HeldItems()
   ) throws -> ExportResult {
     let export = ArchiveExport(ExportSettings(outlet, held: held))
     _ = export.add(source)
@@ -66,7 +66,7 @@ extension ArchiveExport {
 /// An app's archive that is assembled and read on one thread.
 struct Appending {
   let outlet: Outlet
-  let export: ArchiveExport<AppendedPlace>
+  let export: ArchiveExport<AppendedDirectory>
   let appender: ItemAppender
 
   init(

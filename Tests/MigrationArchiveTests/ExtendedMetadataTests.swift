@@ -218,7 +218,7 @@ import Testing
     let scratch = try Scratch.withFolders()
     scratch.write("source/file", [1])
     try give(scratch, "source/file", everything(1))
-    let places = DirectoryPlaces(tree: try scratch.open("source"))
+    let places = DirectoryTree(tree: try scratch.open("source"))
     try places.makeCopy(ArchivePath(Array("copy".utf8)), of: ArchivePath(Array("file".utf8)))
     expect(try metadata(scratch, "source/copy") == metadata(scratch, "source/file"))
     expect(scratch.snapshot("source")["copy"], is: scratch.snapshot("source")["file"])

@@ -37,8 +37,8 @@ struct FoldingDestination: ImportDestination {
   func link(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) {
     try disk.link(path, to: listed(target))
   }
-  func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> ExistingEntry {
-    try disk.claim(listed(target), isDirectory: isDirectory)
+  func createPlaceholder(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> ExistingEntry {
+    try disk.createPlaceholder(listed(target), isDirectory: isDirectory)
   }
   func release(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) {
     try disk.release(listed(target), isDirectory: isDirectory)

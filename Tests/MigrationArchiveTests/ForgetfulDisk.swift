@@ -23,7 +23,7 @@ final class ForgetfulDisk: StagingDisk {
 
   var name: [UInt8] { disk.name }
   var journal: any StagedFile { ForgetfulFile(disk.journal, self) }
-  func places() -> any StagingPlaces { disk.places() }
+  func places() -> any StagingTree { disk.places() }
   func synchronize() throws(SystemError) {
     try disk.synchronize()
     try journal.synchronize()

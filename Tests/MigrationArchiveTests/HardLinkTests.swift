@@ -202,7 +202,7 @@ import Testing
     scratch.cut("source/file", to: 8 << 20)
     scratch.setMode("source/file", 0o400)
     scratch.setTime("source/file", 1_234, 5)
-    let places = DirectoryPlaces(tree: try scratch.open("source"))
+    let places = DirectoryTree(tree: try scratch.open("source"))
     try places.makeCopy(ArchivePath(Array("new/copy".utf8)), of: ArchivePath(Array("file".utf8)))
     let snapshot = scratch.snapshot("source")
     expect(snapshot["new/copy"], is: snapshot["file"])

@@ -14,7 +14,7 @@ import Testing
     let renaming: MortalDisk.Renaming
     let existing: Existing
     /// Whether a crash may leave an empty file under a name that was free.
-    var mayClaim: Bool { [.claiming, .claimingFreshly, .claimingByPath].contains(renaming) }
+    var mayHavePlaceholder: Bool { [.placeholder, .placeholderFreshly, .placeholderByPath].contains(renaming) }
     var testDescription: String { "\(renaming), \(existing)" }
 
     static let all = MortalDisk.Renaming.allCases.flatMap { renaming in
@@ -59,19 +59,22 @@ import Testing
     let expected = try whole(existing)
     let ground = try PreparedGround(for: existing)
     let alive = try importing(ground, existing, at: nil, course)
-    expect(!alive.hasDied && ground.broken(existing, isWhole: true, mayClaim: course.mayClaim) == [])
+    expect(
+      !alive.hasDied && ground.broken(existing, isWhole: true, mayHavePlaceholder: course.mayHavePlaceholder) == [])
     let last = alive.life.withLock { $0.operations }
     expect(last > 15)
     // Before each operation, which is behind the one in front of it; at the end, behind the last one.
     for (at, isBehind) in course.positions(through: last).map({ ($0, false) }) + [(last, true)] {
       let ground = try PreparedGround(for: existing)
       let hasDied = try importing(ground, existing, at: at, isBehind: isBehind, course).hasDied
-      let broken = ground.broken(existing, isWhole: false, mayClaim: course.mayClaim)
+      let broken = ground.broken(existing, isWhole: false, mayHavePlaceholder: course.mayHavePlaceholder)
       expect(hasDied && broken == [], "died at \(at)")
       guard hasDied, broken.isEmpty else { break }
       // A second death a little later, and then completion.
       if try importing(ground, nil, at: at % 7 + 3, course).hasDied {
-        expect(ground.broken(existing, isWhole: false, mayClaim: course.mayClaim), is: [], "died again after \(at)")
+        expect(
+          ground.broken(existing, isWhole: false, mayHavePlaceholder: course.mayHavePlaceholder), is: [],
+          "died again after \(at)")
       }
       // Completion, on such a disk too.
       if try importing(ground, nil, at: nil, course).hasDied { Issue.record("it died again") }

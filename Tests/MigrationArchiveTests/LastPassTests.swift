@@ -394,7 +394,8 @@ import Testing
     expect(second.removed, is: Done.Removed(count: 1, unsettled: 1))
   }
 
-  @Test func `a database and its companions arrive beside if they changed, and never again without a change`() throws {
+  @Test func `a database and its sidecar files arrive beside if they changed, and never again without a change`() throws
+  {
     for name in ["x.db", "x.db-wal"] { write("source", name, name) }
     try pass()
     write("destination", "x.db", "mine")

@@ -34,14 +34,14 @@ import Testing
       of: [PresentItems.root("there")], in: scratch.open("destination"), keys: testKeys)
   }
 
-  private func parts(length: Int = 1 << 20, room: UInt64 = .max) -> [LedgerPart] {
+  private func parts(length: Int = 1 << 20, room: UInt64 = .max) -> [LedgerPage] {
     var reader = LedgerReader(staging, present: present, room: room, partLength: length)
-    var parts: [LedgerPart] = []
+    var parts: [LedgerPage] = []
     repeat { parts.append(reader.next()) } while parts.last?.end == nil && parts.count < 1_000
     return parts
   }
 
-  private func length(_ part: LedgerPart) -> Int {
+  private func length(_ part: LedgerPage) -> Int {
     part.pages.reduce(0) { $0 + ControlMessage.held($1).frame.count }
       + part.partials.reduce(0) { $0 + ControlMessage.partial($1).frame.count }
   }

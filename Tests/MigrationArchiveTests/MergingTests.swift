@@ -105,7 +105,7 @@ import Testing
     (["trip-journal"], [], [], []),
     (["a"], ["a-wal"], ["a (2)-journal"], ["a", "a-wal"]),
   ])
-  func `a file and its companions arrive together, under one new name if one of them differs`(
+  func `a file and its sidecar files arrive together, under one new name if one of them differs`(
     _ both: [String], _ sent: [String], _ there: [String], _ renamed: [String]
   ) throws {
     let ground = try Ground()
@@ -126,7 +126,7 @@ import Testing
     func content(_ name: String) -> String { both.contains(name) ? name : "new \(name)" }
   }
 
-  @Test func `another file with the name of a companion does not split a file from its companions`() throws {
+  @Test func `another file with the name of a sidecar file does not split a file from its sidecar files`() throws {
     let ground = try Ground()
     for index in 0..<600 { ground.write("source", "file \(index)", "\(index)") }
     ground.write("source", "file 0-wal", "new")

@@ -16,13 +16,13 @@ final class MortalDisk: StagingDisk, ImportDestination {
     /// Without this rename; files can have two names.
     case linking
     /// Files have one name.
-    case claiming
+    case placeholder
     /// Also, no directory is renamed over another.
-    case claimingFreshly
+    case placeholderFreshly
     /// Without this rename, and each name has an inode number of its own.
     case linkingByPath
     /// Files have one name, and each path a number of its own.
-    case claimingByPath
+    case placeholderByPath
   }
 
   struct Life: Sendable {
@@ -70,10 +70,10 @@ final class MortalDisk: StagingDisk, ImportDestination {
   var syncsEach: Bool { life.withLock { $0.syncsEach } }
   func noteChange(at target: ArchivePath) { life.withLock { _ = $0.noted.insert(target) } }
   var journal: any StagedFile { MortalFile(disk.journal, self) }
-  func places() -> any StagingPlaces { MortalPlaces(disk.places(), self) }
+  func places() -> any StagingTree { MortalTree(disk.places(), self) }
   var abilities: DiskAbilities {
     var abilities = DiskAbilities()
-    abilities.keepsNumbers = ![.linkingByPath, .claimingByPath].contains(renaming)
+    abilities.keepsNumbers = ![.linkingByPath, .placeholderByPath].contains(renaming)
     return abilities
   }
   func open(staged path: ArchivePath) throws(SystemError) -> any StagedFile {
@@ -119,9 +119,9 @@ extension MortalDisk {
   func occupant(at target: ArchivePath) throws(SystemError) -> ExistingEntry? {
     try operate { () throws(SystemError) in numbered(try disk.occupant(at: target), "arrived", target) }
   }
-  func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> ExistingEntry {
+  func createPlaceholder(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> ExistingEntry {
     try operate { () throws(SystemError) in
-      let made = try disk.claim(target, isDirectory: isDirectory)
+      let made = try disk.createPlaceholder(target, isDirectory: isDirectory)
       return numbered(made, "arrived", target) ?? made
     }
   }
@@ -145,7 +145,7 @@ extension MortalDisk {
   }
   func replace(_ target: ArchivePath, with path: ArchivePath) throws(SystemError) {
     try operate { () throws(SystemError) in
-      if renaming == .claimingFreshly, try disk.occupant(at: target)?.kind == .directory {
+      if renaming == .placeholderFreshly, try disk.occupant(at: target)?.kind == .directory {
         throw SystemError(alreadyExisting: "rename")
       }
       try disk.replace(target, with: path)
@@ -153,7 +153,7 @@ extension MortalDisk {
   }
 
   private func numbered(_ occupant: ExistingEntry?, _ tree: String, _ path: ArchivePath) -> ExistingEntry? {
-    guard let occupant, [.linkingByPath, .claimingByPath].contains(renaming) else { return occupant }
+    guard let occupant, [.linkingByPath, .placeholderByPath].contains(renaming) else { return occupant }
     var number = occupant.inode
     for byte in Array(tree.utf8) + Array(path.bytes) { number = number &* 31 &+ UInt64(byte) }
     return ExistingEntry(
@@ -210,11 +210,11 @@ private final class MortalFile: StagedFile {
 }
 
 /// A tree of a mortal disk.
-private final class MortalPlaces: StagingPlaces {
-  private let places: any StagingPlaces
+private final class MortalTree: StagingTree {
+  private let places: any StagingTree
   private let disk: MortalDisk
 
-  init(_ places: any StagingPlaces, _ disk: MortalDisk) {
+  init(_ places: any StagingTree, _ disk: MortalDisk) {
     self.places = places
     self.disk = disk
   }

@@ -22,7 +22,7 @@ final class NarrowDisk: StagingDisk {
       if let errno = journalFailure.withLock({ $0 }) { throw SystemError(errno: errno, operation: "write") }
     }
   }
-  func places() -> any StagingPlaces { NarrowPlaces(disk.places(), self) }
+  func places() -> any StagingTree { NarrowTree(disk.places(), self) }
   func synchronize() throws(SystemError) { try disk.synchronize() }
   func space() -> FileSystemSpace? { disk.space() }
 
@@ -38,11 +38,11 @@ final class NarrowDisk: StagingDisk {
   }
 }
 
-private final class NarrowPlaces: StagingPlaces {
-  private let places: any StagingPlaces
+private final class NarrowTree: StagingTree {
+  private let places: any StagingTree
   private let disk: NarrowDisk
 
-  init(_ places: any StagingPlaces, _ disk: NarrowDisk) {
+  init(_ places: any StagingTree, _ disk: NarrowDisk) {
     self.places = places
     self.disk = disk
   }

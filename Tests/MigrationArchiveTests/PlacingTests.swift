@@ -17,7 +17,7 @@ import Testing
     /// be placed.
     var name: Entry?
     var isStaged = true
-    enum Entry: Equatable { case claim, stranger, placed }
+    enum Entry: Equatable { case placeholder, stranger, placed }
 
     /// Performs a step as a kernel would, and returns whether another program's entry was removed.
     mutating func answer(_ step: Placing.Step, isDirectory: Bool) -> (answer: Placing.Answer, harms: Bool) {
@@ -32,18 +32,18 @@ import Testing
         guard name == nil else { return (failed(EEXIST), false) }
         name = .placed
       case .unstage: isStaged = false
-      case .claim:
+      case .placeholder:
         guard name == nil else { return (failed(EEXIST), false) }
-        name = .claim
-      case .examineClaim: return (name == .claim ? .done : .no, false)
+        name = .placeholder
+      case .examinePlaceholder: return (name == .placeholder ? .done : .no, false)
       case .examineName: return (name == nil ? .done : .no, false)
-      case .renameOverClaim, .renameIntoFree:
+      case .renameOverPlaceholder, .renameIntoFree:
         if isDirectory, name == .stranger { return (failed(ENOTEMPTY), false) }
-        if isDirectory, name == .claim, !replacesDirectories { return (failed(EEXIST), false) }
+        if isDirectory, name == .placeholder, !replacesDirectories { return (failed(EEXIST), false) }
         let harms = name == .stranger
         (name, isStaged) = (.placed, false)
         return (.done, harms)
-      case .releaseClaim, .giveUp:
+      case .releasePlaceholder, .giveUp:
         if isDirectory, name == .stranger { return (failed(ENOTEMPTY), false) }
         let harms = name == .stranger
         name = nil
@@ -54,8 +54,8 @@ import Testing
     }
   }
 
-  /// Performs the steps; another program takes the name, or fills the claim, before the step with a
-  /// given number.
+  /// Performs the steps; another program takes the name, or fills the placeholder, before the step
+  /// with a given number.
   private func run(
     _ ground: Ground, isDirectory: Bool, strangerAt: Int
   ) -> (steps: [Placing.Step], ground: Ground, harms: Bool) {
@@ -63,9 +63,12 @@ import Testing
     var placing = Placing(isDirectory: isDirectory, asksKernel: true)
     while true {
       if case .ended = placing.step { return (steps + [placing.step], ground, harms) }
-      // A file's claim that is written to after the check is the window that the documents name.
-      let isWindow = !isDirectory && [.renameOverClaim, .releaseClaim, .renameIntoFree].contains(placing.step)
-      if steps.count == strangerAt, ground.name == nil || ground.name == .claim, !isWindow { ground.name = .stranger }
+      // A file's placeholder that is written to after the check is the window that the documents name.
+      let isWindow =
+        !isDirectory && [.renameOverPlaceholder, .releasePlaceholder, .renameIntoFree].contains(placing.step)
+      if steps.count == strangerAt, ground.name == nil || ground.name == .placeholder, !isWindow {
+        ground.name = .stranger
+      }
       steps.append(placing.step)
       let result = ground.answer(placing.step, isDirectory: isDirectory)
       harms = harms || result.harms
@@ -86,7 +89,7 @@ import Testing
     expect(steps.last == .ended(.placed) && !harms)
     expect(ground.name == .placed && !ground.isStaged)
     // The journal record comes before every entry that a crash could leave.
-    let first = steps.firstIndex { [.link, .claim].contains($0) }
+    let first = steps.firstIndex { [.link, .placeholder].contains($0) }
     expect(first == nil || steps.firstIndex(of: .announce)! < first!)
   }
 
@@ -101,17 +104,17 @@ import Testing
         expect(steps.last == .ended(.taken) && ground.isStaged)
         // If the entry is another program's after the journal record, the record is withdrawn.
         expect(!steps.contains(.announce) || steps.contains(.withdraw), "\(steps)")
-      case .claim?, nil: Issue.record("\(steps)")
+      case .placeholder?, nil: Issue.record("\(steps)")
       }
     }
   }
 
-  @Test func `a failing disk ends the placing, and the claim is removed`() {
+  @Test func `a failing disk ends the placing, and the placeholder is removed`() {
     var placing = Placing(isDirectory: false, asksKernel: false)
     let broken = SystemError(errno: EIO, operation: "try")
     for _ in 0..<1 { placing.take(.done) }
     placing.take(.failed(SystemError(errno: EPERM, operation: "link")))
-    expect(placing.step, is: .claim)
+    expect(placing.step, is: .placeholder)
     placing.take(.done)
     placing.take(.failed(broken))
     expect(placing.step, is: .giveUp(broken))

@@ -19,7 +19,7 @@ struct PreparedGround {
     scratch = try Scratch.withFolders()
     Self.fillSource(scratch)
     Self.fillDestination(scratch)
-    if existing == .merge { Self.fillTogether(scratch) }
+    if existing == .merge { Self.fillUnits(scratch) }
     export = try Export(["new.txt", "notes.txt", "photos"].map { [scratch] name in scratch.at("source/\(name)") })
     before = scratch.snapshot("destination")
     source = scratch.snapshot("source")
@@ -62,7 +62,7 @@ struct PreparedGround {
   }
 
   /// A database that differs, a new one, and a working copy with a new file.
-  private static func fillTogether(_ scratch: Scratch) {
+  private static func fillUnits(_ scratch: Scratch) {
     for side in ["source", "destination"] {
       for name in ["photos/work", "photos/work/.git"] { scratch.makeDirectory("\(side)/\(name)") }
       for name in ["db", "work/.git/HEAD", "work/file"] {
@@ -122,8 +122,8 @@ struct PreparedGround {
   }
 
   /// The violations of a mode: forbidden changes, and, once the import is complete, missing
-  /// changes. With `mayClaim` a name that was free may have an empty file until then.
-  func broken(_ existing: Existing, isWhole: Bool, mayClaim: Bool = false) -> [String] {
+  /// changes. With `mayHavePlaceholder` a name that was free may have an empty file until then.
+  func broken(_ existing: Existing, isWhole: Bool, mayHavePlaceholder: Bool = false) -> [String] {
     let now = destination
     var broken: [String] = []
     for (path, entry) in before.entries.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
@@ -156,11 +156,11 @@ struct PreparedGround {
         if isWhole, existing != .keepBoth { broken.append("\(name) has not been imported") }
         continue
       }
-      if mayClaim, !isWhole, here.type == S_IFREG, here.content.isEmpty { continue }
+      if mayHavePlaceholder, !isWhole, here.type == S_IFREG, here.content.isEmpty { continue }
       // A new directory gets its permissions last.
       if here != sent, isWhole || sent.type != S_IFDIR { broken.append("\(name) differs from the sent item") }
     }
-    return broken + unexpected(now, existing, isWhole, mayClaim)
+    return broken + unexpected(now, existing, isWhole, mayHavePlaceholder)
   }
 
   /// Whether an item from this path does not arrive there, because of what exists.
@@ -171,7 +171,7 @@ struct PreparedGround {
   }
 
   private func unexpected(
-    _ now: TreeSnapshot, _ existing: Existing, _ isWhole: Bool, _ mayClaim: Bool
+    _ now: TreeSnapshot, _ existing: Existing, _ isWhole: Bool, _ mayHavePlaceholder: Bool
   ) -> [String] {
     let beside: [(String, String)] =
       switch existing {
@@ -183,7 +183,7 @@ struct PreparedGround {
     var broken: [String] = []
     for (name, original) in beside {
       let here = now[name]
-      if mayClaim, !isWhole, here?.type == S_IFREG, here?.content.isEmpty == true { continue }
+      if mayHavePlaceholder, !isWhole, here?.type == S_IFREG, here?.content.isEmpty == true { continue }
       if here != source[original], isWhole || here != nil { broken.append("\(name) differs from \(original)") }
     }
     for path in now.entries.keys where before.entries[path] == nil && source.entries[path] == nil {

@@ -26,7 +26,7 @@ import Testing
 
     var name: [UInt8] { disk.name }
     var journal: any StagedFile { disk.journal }
-    func places() -> any StagingPlaces { disk.places() }
+    func places() -> any StagingTree { disk.places() }
     func synchronize() throws(SystemError) {
       try disk.synchronize()
       duringSync.withLock { $0 }()

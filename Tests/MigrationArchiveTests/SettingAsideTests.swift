@@ -10,7 +10,7 @@ import Testing
 /// The data of an app takes the places of existing data, which is set aside.
 @Suite struct SettingAsideTests {
   private let scratch: Scratch
-  private let places: RootPlaces
+  private let places: RootDestinations
 
   init() throws {
     scratch = try Scratch.withFolders()
@@ -18,7 +18,7 @@ import Testing
     for name in ["config/settings", "data/new"] { scratch.write("source/\(name)", Array("new".utf8)) }
     scratch.makeDirectory("destination/.config")
     for name in [".config/app/settings", ".app/old"] { scratch.write("destination/\(name)", Array("old".utf8)) }
-    places = try RootPlaces([
+    places = try RootDestinations([
       "config": Array(".config/app".utf8), "data": Array(".app".utf8), "rc": Array(".apprc".utf8),
     ])
     scratch.letSettle()
@@ -73,7 +73,7 @@ import Testing
     for number in 1...2 {
       let export = try Export([scratch.at("source/data")])
       let arrival = try Arrival(
-        scratch, export.offer, existing: .setAside, places: try RootPlaces(["data": Array(name.utf8)]))
+        scratch, export.offer, existing: .setAside, places: try RootDestinations(["data": Array(name.utf8)]))
       try arrival.write(export.outlet.frames)
       try arrival.finish(export.result.finish)
       let asides = scratch.names("destination").filter { $0.contains(".before-") }

@@ -16,7 +16,7 @@ import Testing
 
     var name: [UInt8] { disk.name }
     var journal: any StagedFile { disk.journal }
-    func places() -> any StagingPlaces { disk.places() }
+    func places() -> any StagingTree { disk.places() }
     func synchronize() throws(SystemError) { try disk.synchronize() }
     func space() -> FileSystemSpace? { room.map { FileSystemSpace(availableBytes: $0, totalBytes: $0) } }
   }

@@ -221,7 +221,7 @@ private struct KnownDisk: StagingDisk {
 
   var name: [UInt8] { disk.name }
   var journal: any StagedFile { disk.journal }
-  func places() -> any StagingPlaces { disk.places() }
+  func places() -> any StagingTree { disk.places() }
   func synchronize() throws(SystemError) { try disk.synchronize() }
   func space() -> FileSystemSpace? { disk.space() }
 }

@@ -166,43 +166,42 @@ import Testing
 
 /// The names of files with several names.
 @Suite struct LinkedNamesTests {
-  @Test func `a name that leads to another file now releases its claim`() {
+  @Test func `a name that leads to another file now releases its content`() {
     var names = LinkedNames()
-    expect(names.claim(1, 10), is: .mine)
-    expect(names.claim(2, 20), is: .mine)
+    expect(names.carrier(1, 10), is: .mine)
+    expect(names.carrier(2, 20), is: .mine)
     // The first is looked at once more, and now has the generation that the second carries.
-    expect(names.claim(1, 20), is: .others)
-    expect(names.claim(3, 10), is: .mine)
+    expect(names.carrier(1, 20), is: .others)
+    expect(names.carrier(3, 10), is: .mine)
   }
 
-  /// The claims of names of one generation, in this order.
-  private func claims(_ names: inout LinkedNames, _ asked: [(name: Int, generation: Generation)]) -> [LinkedNames.Claim]
-  {
-    asked.map { names.claim($0.name, $0.generation) }
+  /// The carriers of names of one generation, in this order.
+  private func carriers(_ names: inout LinkedNames, _ asked: [(Int, Generation)]) -> [LinkedNames.Carrier] {
+    asked.map { names.carrier($0.0, $0.1) }
   }
 
   @Test func `the first name carries the content, and the others link to it when it is sent`() {
     var names = LinkedNames()
-    let before = claims(&names, [(1, 7), (1, 7), (2, 7)])
+    let before = carriers(&names, [(1, 7), (1, 7), (2, 7)])
     expect(before, is: [.mine, .mine, .others])
     names.sent(1, 7)
-    let after = claims(&names, [(2, 7)])
+    let after = carriers(&names, [(2, 7)])
     expect(after, is: [.sent(1)])
   }
 
   @Test func `a name that carries no content leaves it to another`() {
     var names = LinkedNames()
-    _ = names.claim(1, 7)
+    _ = names.carrier(1, 7)
     names.released(1)
-    let after = claims(&names, [(2, 7), (1, 7)])
+    let after = carriers(&names, [(2, 7), (1, 7)])
     expect(after, is: [.mine, .others])
   }
 
   @Test func `a name that turns out to be in another state links to that state`() {
     var names = LinkedNames()
-    _ = names.claim(1, 7)
+    _ = names.carrier(1, 7)
     names.sent(1, 8)
-    let after = claims(&names, [(2, 7), (3, 8)])
+    let after = carriers(&names, [(2, 7), (3, 8)])
     expect(after, is: [.mine, .sent(1)])
   }
 }

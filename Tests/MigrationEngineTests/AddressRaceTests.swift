@@ -30,7 +30,7 @@ import Testing
   @Test func `a failed attempt starts the next one at once`() {
     var race = AddressRace(count: 3, now: 10, patience: 5)
     expect(begin(&race, 10), is: [0])
-    race.failed(0, by: .noWay, now: 10.1)
+    race.failed(0, by: .noRoute, now: 10.1)
     expect(race.nextMoment, is: 10.1)
     expect(begin(&race, 10.1), is: [1])
     expect(race.nextMoment, is: 10.35)
@@ -39,7 +39,7 @@ import Testing
 
   /// Of a thousand rounds: attempts end in each way, at once, before the next one, and behind it.
   @Test func `in a round nothing that an address does moves an attempt, or the end`() {
-    let outcomes: [AddressRace.Obstacle?] = [nil, .refused, .silent, .noWay, .forbidden, .other("it is its own")]
+    let outcomes: [AddressRace.Obstacle?] = [nil, .refused, .silent, .noRoute, .forbidden, .other("it is its own")]
     var courses: Set<[Double]> = []
     for number in 0..<1_000 {
       var race = AddressRace(count: 3, now: 100, patience: 5, isRound: true)
@@ -64,7 +64,7 @@ import Testing
   @Test func `the race is lost when all addresses have failed`() {
     var race = AddressRace(count: 2, now: 10, patience: 5)
     expect(begin(&race, 10), is: [0])
-    race.failed(0, by: .noWay, now: 10)
+    race.failed(0, by: .noRoute, now: 10)
     expect(race.loss(now: 10) == nil)
     expect(begin(&race, 10), is: [1])
     race.failed(1, by: .refused, now: 10.1)
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test func `the race reports the most informative failure, and the first of equal ones`() {
-    let obstacles: [AddressRace.Obstacle] = [.other("x"), .noWay, .silent, .refused]
+    let obstacles: [AddressRace.Obstacle] = [.other("x"), .noRoute, .silent, .refused]
     for first in obstacles.indices {
       for second in obstacles.indices {
         var race = AddressRace(count: 2, now: 0, patience: 5)
@@ -105,7 +105,7 @@ import Testing
     let plain = DeviceAddress(name: nil, host: "192.0.2.7", port: 5)
     let failures = [
       Failure(unreached: named, by: .refused), Failure(unreached: plain, by: .silent),
-      Failure(unreached: plain, by: .noWay), Failure(unreached: named, by: .other("it is broken")),
+      Failure(unreached: plain, by: .noRoute), Failure(unreached: named, by: .other("it is broken")),
       Failure(unreached: plain, by: .forbidden),
     ]
     expect(failures.allSatisfy { $0.kind == .connectionLost })

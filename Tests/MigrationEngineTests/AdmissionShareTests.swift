@@ -5,7 +5,7 @@ import Testing
 
 /// The counts of connections per address, and the rate at which they are let in.
 @Suite struct AdmissionShareTests {
-  @Test func `a connection counts in the lobby, then inside, and then not at all`() {
+  @Test func `a connection counts in the accept queue, then inside, and then not at all`() {
     var shares = AdmissionShares<String>()
     let indices = (0..<3).map { _ in shares.arrive("a") }
     expect(Set(indices).count, is: 1)
@@ -24,14 +24,14 @@ import Testing
     let (first, second) = (shares.arrive("a"), shares.arrive("b"))
     shares.enter(first)
     shares.leave(first, isInside: true)
-    let heir = shares.arrive("c")
-    expect(heir == first && shares.inside(heir) == 0 && shares[heir].all == 1)
+    let next = shares.arrive("c")
+    expect(next == first && shares.inside(next) == 0 && shares[next].all == 1)
     let known = [shares.arrive("c"), shares.arrive("b")]
     expect(known, is: [first, second])
     // An address that comes back is counted anew.
     let again = shares.arrive("a")
     expect(!known.contains(again) && shares[again].all == 1)
-    for _ in 0..<2 { shares.leave(heir, isInside: false) }
+    for _ in 0..<2 { shares.leave(next, isInside: false) }
     let others = [shares.arrive("d"), shares.arrive("c")]
     expect(Set(others + [second, again]).count, is: 4)
   }

@@ -13,16 +13,16 @@ import Testing
     Admission.Origin(address: "host \(host)", network: "network \(network ?? host)", isFamiliar: isFamiliar)
   }
 
-  @Test func `a full lobby turns away a silent connection of the address with most connections`() {
+  @Test func `a full accept queue turns away a silent connection of the address with most connections`() {
     var admission = Admission()
     let (first, _) = admission.arrive(origin(1), now: 0, chance: 0)
     var others: [Ticket] = []
-    for _ in 1..<Admission.forStrangers.lobby { others.append(admission.arrive(origin(2), now: 0, chance: 0).0) }
+    for _ in 1..<Admission.forStrangers.acceptQueue { others.append(admission.arrive(origin(2), now: 0, chance: 0).0) }
     for other in others.dropLast() { admission.heard(other) }
     let (newcomer, turnedAway) = admission.arrive(origin(3), now: 0, chance: 7)
     expect(turnedAway, is: others.last)
     expect(turnedAway != first && turnedAway != newcomer)
-    expect(admission.count, is: Admission.forStrangers.lobby)
+    expect(admission.count, is: Admission.forStrangers.acceptQueue)
   }
 
   @Test func `networks share places before addresses do`() {
@@ -30,7 +30,7 @@ import Testing
     // One network with one address and three connections, and one network of many addresses with
     // all the others.
     let lone = (0..<3).map { _ in admission.arrive(origin(1), now: 0, chance: 0).0 }
-    for host in 0..<Admission.forStrangers.lobby - 3 {
+    for host in 0..<Admission.forStrangers.acceptQueue - 3 {
       _ = admission.arrive(origin(100 + host, network: 2), now: 0, chance: 0)
     }
     for chance in 0..<100 as Range<UInt64> {
@@ -43,7 +43,7 @@ import Testing
     for chance in [0, 1, 100, 256] as [UInt64] {
       var admission = Admission()
       var tickets: [Ticket] = []
-      for host in 0..<Admission.forStrangers.lobby {
+      for host in 0..<Admission.forStrangers.acceptQueue {
         tickets.append(admission.arrive(origin(host), now: Double(host), chance: 0).0)
       }
       let (newcomer, turnedAway) = admission.arrive(origin(999), now: 300, chance: chance)
@@ -57,7 +57,7 @@ import Testing
     for _ in 0..<10 { admission.leave(admission.arrive(origin(1, network: network), now: 0, chance: 0).0) }
     _ = admission.arrive(origin(1, network: network), now: 0, chance: 0)
     let most = (0..<2).map { _ in admission.arrive(origin(2), now: 0, chance: 0).0 }
-    for host in 3..<Admission.forStrangers.lobby { _ = admission.arrive(origin(host), now: 0, chance: 0) }
+    for host in 3..<Admission.forStrangers.acceptQueue { _ = admission.arrive(origin(host), now: 0, chance: 0) }
     for chance in 0..<2 as Range<UInt64> {
       var admission = admission
       expect(admission.arrive(origin(1000), now: 0, chance: chance).turnedAway, is: most[Int(chance)])
@@ -133,13 +133,13 @@ import Testing
     while admission.letIn(now: 0, isEngaged: true, chance: 0) != nil {}
     expect(admission.nextMoment(now: 0, isEngaged: true), is: 1 / Admission.forStrangers.rate)
     // Without a session, waiting connections are let in at once and need no moment.
-    expect(admission.nextMoment(now: 0, isEngaged: false), is: ReadyLimits.lobby)
+    expect(admission.nextMoment(now: 0, isEngaged: false), is: ReadyLimits.acceptQueue)
   }
 
   @Test func `connections whose time has ended leave in their order of arrival`() {
     var admission = Admission()
     let tickets = (0..<100).map { admission.arrive(origin($0), now: 0, chance: 0).0 }
-    expect(admission.expire(now: ReadyLimits.lobby), is: tickets)
+    expect(admission.expire(now: ReadyLimits.acceptQueue), is: tickets)
   }
 
   @Test func `strangers cannot take the places of known addresses`() {
@@ -168,12 +168,12 @@ import Testing
     expect(200...220 ~= entered)
   }
 
-  @Test func `silent connections have less time in a filling lobby`() {
+  @Test func `silent connections have less time in a filling accept queue`() {
     var admission = Admission()
     let (lone, _) = admission.arrive(origin(1), now: 0, chance: 0)
-    expect(admission.expire(now: ReadyLimits.lobby - 0.1), is: [])
-    expect(admission.expire(now: ReadyLimits.lobby), is: [lone])
-    let crowd = (0...Admission.forStrangers.lobby / 2).map { admission.arrive(origin($0), now: 10, chance: 0).0 }
+    expect(admission.expire(now: ReadyLimits.acceptQueue - 0.1), is: [])
+    expect(admission.expire(now: ReadyLimits.acceptQueue), is: [lone])
+    let crowd = (0...Admission.forStrangers.acceptQueue / 2).map { admission.arrive(origin($0), now: 10, chance: 0).0 }
     admission.heard(crowd[3])
     let over = admission.expire(now: 10 + Admission.shortPatience)
     expect(over.count == crowd.count - 1 && !over.contains(crowd[3]))
@@ -214,7 +214,7 @@ import Testing
       expect(admission.count, is: waiting.count + inside.count)
       expect(inside.count { !$0.isFamiliar } <= Admission.forStrangers.inside)
       expect(inside.count { $0.isFamiliar } <= Admission.forFamiliar.inside)
-      expect(waiting.count { !$0.isFamiliar } <= Admission.forStrangers.lobby)
+      expect(waiting.count { !$0.isFamiliar } <= Admission.forStrangers.acceptQueue)
     }
   }
 }

@@ -17,9 +17,9 @@ import Testing
       var trial = SenderTrial.inState(state)
       for _ in 0..<16 {
         switch (trial.engine.phase, Int.random(in: 0..<8, using: &dice)) {
-        case (.dialing, 0...2): trial.meet(own: WayFixture.own)
+        case (.dialing, 0...2): trial.meet(own: AddressFixture.own)
         case (.closing, 0...2): trial.happens(.closed(ConnectionID(trial.connection), spread: 0))
-        case (.conversing(let conversation, _), 0) where conversation.streams?.hasJoined(0) == false:
+        case (.inSession(let session, _), 0) where session.streams?.hasJoined(0) == false:
           trial.happens(.streamJoined(trial.session, 0))
         case (_, 3): trial.passToNext()
         default: trial.happens(trial.events.randomElement(using: &dice) ?? .begin)
@@ -36,15 +36,16 @@ import Testing
     for seed in 0..<Self.courses {
       var dice = Generator(seed: seed)
       var script = state.script()
-      var door = ReceiverScript.doorEvents.compactMap { $0.randomElement(using: &dice) }.shuffled(using: &dice)
+      var connections = ReceiverScript.connectionEvents.compactMap { $0.randomElement(using: &dice) }.shuffled(
+        using: &dice)
       for _ in 0..<16 {
         // The newest session, which may have come back on connection 4.
         let (session, control) =
-          script.engine.conversations.keys.max().flatMap { number in
-            script.engine.conversations[number].map { (number, $0.connection) }
+          script.engine.sessions.keys.max().flatMap { number in
+            script.engine.sessions[number].map { (number, $0.connection) }
           } ?? (SessionNumber(1), ReceiverScript.id(1))
         let events = ReceiverScript.events(of: session, on: control)
-        let event = Bool.random(using: &dice) ? door.popLast() : events.randomElement(using: &dice)
+        let event = Bool.random(using: &dice) ? connections.popLast() : events.randomElement(using: &dice)
         _ = script.feed(event ?? .timePassed, after: [0.01, 1, 60].randomElement(using: &dice) ?? 0)
       }
       _ = script.feed(.stop(.terminated))

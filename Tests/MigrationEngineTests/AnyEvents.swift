@@ -63,7 +63,7 @@ extension SenderTrial {
         .notStored(Fixture.refusal), .done(Fixture.done), .done(Done(total: most)),
         .failed(Failed(part: 0, Close(.noSpace, "full"))), .failed(Failed(part: .max, Close(.noSpace, "full"))),
         .receipt,
-        .ping(9), .pong(9), .ways(WayFixture.ways), .close(Close(.interrupted, "away")),
+        .ping(9), .pong(9), .addresses(AddressFixture.addresses), .close(Close(.interrupted, "away")),
         .close(Close(.silent, "silence")),
         .close(Close(.noSpace, "full")),
       ] as [ControlMessage]).map { .received(connection, $0) }
@@ -72,7 +72,7 @@ extension SenderTrial {
 
 extension ReceiverScript {
   /// The events that may come next for each connection of `ReceiverState` before READY.
-  static let doorEvents: [[Event]] =
+  static let connectionEvents: [[Event]] =
     [
       [
         .joining(id(3), Join(session: session, stream: 1)),
@@ -93,7 +93,8 @@ extension ReceiverScript {
       .notStored(NotStored(path: path("c").bytes, .tooLarge)), .drop(Drop(marks: [2, 3])),
       .drop(Drop(marks: [2, 3, 4, 5])), .finish(finish), .finish(Finish(total: most, unsent: .max, digest: 7)),
       .receipt,
-      .ping(7), .ways(WayFixture.ways), .close(Close(.interrupted, "enough")), .close(Close(.storage, "enough")),
+      .ping(7), .addresses(AddressFixture.addresses), .close(Close(.interrupted, "enough")),
+      .close(Close(.storage, "enough")),
     ]
     let events: [Event] = [
       .stop(.interrupted), .tookBack(.success([])),
@@ -101,11 +102,13 @@ extension ReceiverScript {
       .tookBack(.failure(broken)), .listening(.success(Listening(addresses: ["10.0.0.1"], port: 1))),
       .listening(.failure(broken)), .timePassed, .timePassed, .noticed(.staged), .outOfDescriptors(chance: 0),
       .codeMade(.success(code)), .codeMade(.failure(broken)), .answered(true), .answered(false), .answered(nil),
-      .drained(control), .broke(control, cut), .broke(control, Failure(Violation(.unknown, "a frame"))), .closed(control),
-      weighed(session.value), weighed(session.value, [], refused: [0: Failure(.noSpace, "there is no room")]),
-      .weighed(session, .failure(broken), session: Self.session), .recorded(session, nil), .recorded(session, broken),
+      .drained(control), .broke(control, cut), .broke(control, Failure(Violation(.unknown, "a frame"))),
+      .closed(control),
+      planJudged(session.value), planJudged(session.value, [], refused: [0: Failure(.noSpace, "there is no room")]),
+      .planJudged(session, .failure(broken), session: Self.session), .recorded(session, nil),
+      .recorded(session, broken),
       .staged(session, .success(admitted())), .staged(session, .success(admitted(concluded: whole))),
-      .staged(session, .failure(broken)), .ledger(session, .success(LedgerPart(pages: [], partials: [], end: whole))),
+      .staged(session, .failure(broken)), .ledger(session, .success(LedgerPage(pages: [], partials: [], end: whole))),
       .ledger(session, .failure(broken)), .gateShut(session, nil), .gateShut(session, broken), .dropped(session, nil),
       .dropped(session, broken), .streamEnded(id(2), .over, held: Tally(items: 1, bytes: 10)),
       .streamEnded(id(2), .failed(broken), held: Tally(items: 1, bytes: 10)), .syncEnded(session, nil),

@@ -71,12 +71,12 @@ import Testing
 
   // MARK: In an engine
 
-  private func weighed(_ consent: Consent = Consent(), session: UInt64 = 1, isWhole: Bool = true)
+  private func planJudged(_ consent: Consent = Consent(), session: UInt64 = 1, isWhole: Bool = true)
     -> ReceiverEngine.Event
   {
     let arrival = isWhole ? Self.arrival() : PartArrival(name: "x", roots: [.apps, .secrets, .apps])
     let room = ReceiverEngine.Examination(availableBytes: nil, arrival: arrival)
-    return .weighed(SessionNumber(session), .success([0: .success(room)]), session: Script.session, consent: consent)
+    return .planJudged(SessionNumber(session), .success([0: .success(room)]), session: Script.session, consent: consent)
   }
 
   private func script(asks: Bool, _ options: ArrivalClasses = .files) -> Script {
@@ -90,7 +90,7 @@ import Testing
   @Test
   func `without a person, roots that are not files are left out and named, and what is left of a part is staged so`() {
     var script = script(asks: false)
-    _ = script.feed(weighed())
+    _ = script.feed(planJudged())
     let said = script.feed(.recorded(number, nil))
     expect(said.first, is: "say 1 verdict 100 900 32M 16: taken without 2")
     expect(said.count(where: { $0.contains("not taken it") || $0.contains("has not taken") }), is: 2)
@@ -100,7 +100,7 @@ import Testing
 
   @Test func `a person who was shown what the options allow has the last word in this run`() {
     var script = script(asks: true, .all)
-    _ = script.feed(weighed())
+    _ = script.feed(planJudged())
     _ = script.feed(.answered(true, taking: [0: .files]))
     expect(script.engine.transfers[0].taken, is: [0: .files])
     expect(script.feed(.recorded(number, nil)).first, is: "say 1 verdict 100 900 32M 16: taken without 2")
@@ -116,14 +116,14 @@ import Testing
 
   @Test func `a plan of which nothing is taken is refused, and not recorded`() {
     var script = script(asks: false)
-    expect(script.feed(weighed(isWhole: false)).contains("say 1 verdict 100 900 32M 16: refused 5"))
+    expect(script.feed(planJudged(isWhole: false)).contains("say 1 verdict 100 900 32M 16: refused 5"))
     expect(!script.engine.transfers[0].isRecorded)
   }
 
   @Test
   func `a person's answers are recorded, hold in each session, and are asked for again only where they do not reach`() {
     var script = script(asks: true)
-    expect(script.feed(weighed()).last?.hasPrefix("ask consent"), is: true)
+    expect(script.feed(planJudged()).last?.hasPrefix("ask consent"), is: true)
     _ = script.feed(.answered(true, taking: [0: [.files, .apps]]))
     let expected = Self.consent([.files, .apps])
     expect(script.engine.transfers[0].taken, is: [0: [.files, .apps]])
@@ -135,10 +135,10 @@ import Testing
     for (known, isAsked) in [(expected, false), (Consent(), true)] {
       var again = changed
       again.plan(Script.plan(100, roots: Self.roots), on: 2)
-      expect(again.feed(weighed(known, session: 2)).last?.hasPrefix("ask consent"), is: isAsked)
+      expect(again.feed(planJudged(known, session: 2)).last?.hasPrefix("ask consent"), is: isAsked)
     }
     changed.plan(Script.plan(100, roots: Self.roots), on: 2)
-    _ = changed.feed(weighed(session: 2))
+    _ = changed.feed(planJudged(session: 2))
     _ = changed.feed(.answered(true, taking: [:]))
     expect(changed.feed(.recorded(SessionNumber(2), nil)).first, is: "say 2 verdict 100 900 32M 16: refused 5")
   }

@@ -159,7 +159,7 @@ private struct EnginePair {
       feed(.proved(id, isRight: true))
     }
     feed(ReceiverEngine.Event.ready(id, identifier: TransferID(100 + connection)))
-    guard receiver.conversations.values.contains(where: { $0.connection == id }) else {
+    guard receiver.sessions.values.contains(where: { $0.connection == id }) else {
       toSender = []
       senderWork.append(.dialed(.failure(.turnedAway(Fixture.failure("busy"), reason: "busy")), spread: 0))
       return
@@ -184,15 +184,15 @@ private struct EnginePair {
     case .close(let id, _):
       if id == ConnectionID(connection) { toSender.append(nil) }
       receiverWork.append(.closed(id))
-    case .weigh(let number, _, _, let open, _):
+    case .judgePlan(let number, _, _, let open, _):
       var refused: [UInt16: Failure] = [:]
       for part in open where chance(6) { refused[part] = Failure(.exists, "it is there") }
-      receiverWork.append(Script.weighed(number.value, open, refused: refused))
+      receiverWork.append(Script.planJudged(number.value, open, refused: refused))
     case .record(let number, _): receiverWork.append(.recorded(number, nil))
     case .stage(let number, _):
       receiverWork.append(.staged(number, chance(6) ? .failure(Script.broken) : .success(Script.admitted())))
     case .readLedger(let number):
-      let end = LedgerPart(pages: [Held(kind: .staged, marks: [1, 2])], partials: [], end: Tally(items: 2, bytes: 1))
+      let end = LedgerPage(pages: [Held(kind: .staged, marks: [1, 2])], partials: [], end: Tally(items: 2, bytes: 1))
       receiverWork.append(.ledger(number, chance(9) ? .failure(Script.broken) : .success(end)))
     case .dropItems(let number, _): receiverWork.append(.dropped(number, nil))
     case .endSync(let number): receiverWork.append(.syncEnded(number, nil))

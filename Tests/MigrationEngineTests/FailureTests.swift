@@ -15,7 +15,7 @@ import Testing
     expect(Failure(.source, "there is none").close, is: Close(.exportFailed, for: .unreadable))
     for (code, cause) in [
       (.collision, .collision), (.inUse, .inUse), (.appHasData, .appHasData), (.importCancelled, .cancelled),
-      (.claimed, .claimed),
+      (.reserved, .reserved),
     ] as [(Failure.Code, Close.Cause)] {
       expect(Failure(code, "").close.cause, is: cause)
     }

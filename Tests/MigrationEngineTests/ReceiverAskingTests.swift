@@ -8,7 +8,7 @@ import Testing
 @Suite struct ReceiverAskingTests {
   private typealias Script = ReceiverScript
 
-  private func opened(_ known: [ReceiverEngine.KnownTransfer] = []) -> Script {
+  private func opened(_ known: [ReceiverEngine.EarlierTransfer] = []) -> Script {
     var script = Script()
     script.open(known)
     return script

@@ -10,7 +10,7 @@ import Testing
 
   private let held = Tally(items: 1, bytes: 10)
 
-  private func open(_ known: [ReceiverEngine.KnownTransfer] = []) -> Script {
+  private func open(_ known: [ReceiverEngine.EarlierTransfer] = []) -> Script {
     var settings = Script.settings()
     (settings.keeps, settings.atOnce) = (true, 2)
     var script = Script(settings)
@@ -107,7 +107,7 @@ import Testing
     var script = full()
     script.resume(12, key: 2)
     expect(phase(script), is: "engaged in 100 by 1; engaged in 102 by 3")
-    expect(script.engine.conversations[SessionNumber(1)]?.isEnding, is: false)
+    expect(script.engine.sessions[SessionNumber(1)]?.isEnding, is: false)
   }
 
   @Test func `a sender that comes back to its own import breaks off no other one`() {
@@ -118,7 +118,7 @@ import Testing
     _ = script.feed(.closed(Script.id(1)))
     expect(phase(script), is: "engaged in 102 by 2; engaged in 100")
     script.resume(11, key: 1)
-    expect(script.engine.conversations[SessionNumber(2)]?.isEnding, is: false)
+    expect(script.engine.sessions[SessionNumber(2)]?.isEnding, is: false)
     expect(phase(script), is: "engaged in 102 by 2; engaged in 100 by 3")
   }
 
@@ -184,7 +184,7 @@ import Testing
       script.pair(number, as: TransferID(100 + number))
       if number == 1 { _ = script.feed(.codeMade(.success(Script.code))) }
       script.plan(on: number)
-      asked += script.feed(Script.weighed(number, [0])).filter { $0.hasPrefix("ask") }
+      asked += script.feed(Script.planJudged(number, [0])).filter { $0.hasPrefix("ask") }
     }
     expect(asked.count, is: 1)
     expect(script.feed(.answered(true)).contains { $0.hasPrefix("ask") })
@@ -228,7 +228,7 @@ extension ReceiverScript {
 
   /// The transfer of a session with the number of its connection is done.
   fileprivate mutating func end(_ number: UInt64, as transfer: TransferID) {
-    guard let session = engine.conversations.first(where: { $0.value.transfer == transfer })?.key.value else { return }
+    guard let session = engine.sessions.first(where: { $0.value.transfer == transfer })?.key.value else { return }
     conclude(session, on: number)
     _ = feed(.imported(transfer, .success(Self.done), Traffic(), refused: []))
   }

@@ -244,7 +244,7 @@ import Testing
     expect(script.feed(.ready(Script.id(106), identifier: 0)).last, is: "withdraw question")
     // It begins another plan, about which the user was not asked.
     script.plan(Script.plan(parts: 2), on: 106)
-    expect(script.feed(Script.weighed(1, room: 9)), is: ["tell plan of 2, 9 free"])
+    expect(script.feed(Script.planJudged(1, room: 9)), is: ["tell plan of 2, 9 free"])
     // An answer that comes too late is ignored.
     expect(script.feed(.answered(true)), is: ["ask consent to 4, 9 free of laptop at 10.0.0.106:9"])
     expect(script.feed(.broke(Script.id(106), Script.cut)).last, is: "withdraw question")
@@ -259,7 +259,7 @@ import Testing
     script.resume(6, key: 6)
     script.plan(Script.plan(66), on: 6)
     expect(
-      script.feed(Script.weighed(1, room: 9)).last, is: "record 1: 1 for 66 of key 6, laptop at 10.0.0.6:9")
+      script.feed(Script.planJudged(1, room: 9)).last, is: "record 1: 1 for 66 of key 6, laptop at 10.0.0.6:9")
   }
 
   @Test func `the question about an offer includes the most bytes that may arrive`() {
@@ -269,7 +269,7 @@ import Testing
     script.plan()
     let examination = ReceiverEngine.Examination(availableBytes: 9, mostBytes: 7)
     expect(
-      script.feed(.weighed(SessionNumber(1), .success([0: .success(examination)]), session: 0)).last,
+      script.feed(.planJudged(SessionNumber(1), .success([0: .success(examination)]), session: 0)).last,
       is: "ask consent to 4, 9 free, 7 at most of laptop at 10.0.0.1:9")
   }
 
@@ -278,13 +278,13 @@ import Testing
     script.open()
     script.pair()
     script.plan()
-    _ = script.feed(Script.weighed(1, room: 9))
+    _ = script.feed(Script.planJudged(1, room: 9))
     script.come(2, key: 1)
     _ = script.feed(.asked(Script.id(2), .resume))
     expect(script.feed(.ready(Script.id(2), identifier: 0)).last, is: "withdraw question")
     script.plan(on: 2)
     expect(
-      script.feed(Script.weighed(2, room: 8)),
+      script.feed(Script.planJudged(2, room: 8)),
       is: [
         "tell offer 4, 8 free"
       ])

@@ -69,7 +69,7 @@ import Testing
     script.open()
     script.pair()
     script.plan()
-    _ = script.feed(Script.weighed(1, [0]))
+    _ = script.feed(Script.planJudged(1, [0]))
     let told = script.feed(.recorded(first, .forgotten))
     expect(told.contains { $0.hasPrefix("say 1 close 12") } && !told.contains { $0.hasPrefix("say 1 verdict") })
     _ = script.feed(.closed(Script.id(1)))

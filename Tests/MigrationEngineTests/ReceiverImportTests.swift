@@ -31,7 +31,7 @@ import Testing
     _ = script.offer(2, on: 3)
     expect(script.feed(.refused(Script.transfer, [Script.refusal("e")])), is: ["tell not stored root/e"])
     _ = script.feed(.staged(SessionNumber(2), .success(Script.admitted())))
-    let end = LedgerPart(pages: [], partials: [], end: Tally())
+    let end = LedgerPage(pages: [], partials: [], end: Tally())
     let names = ["a", "b", "c", "d", "e"]
     expect(
       script.feed(.ledger(SessionNumber(2), .success(end))),
@@ -144,7 +144,7 @@ import Testing
     var script = Script.receiving()
     let finish = Finish(
       total: Tally(items: 7, bytes: 70), unsent: 4, digest: 0, leftOut: LeftOut(present: 3, differing: 2), withheld: 5,
-      leftBehind: [LeftBehind(name: Array("user.a".utf8), count: 2)])
+      lostAttributes: [LostAttribute(name: Array("user.a".utf8), count: 2)])
     _ = script.finish(saying: finish)
     _ = script.feed(.syncEnded(number, nil))
     expect(

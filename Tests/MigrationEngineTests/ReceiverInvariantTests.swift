@@ -50,15 +50,15 @@ import Testing
       $0.phase = .serving([.away(100, until: 1, .failure(Failure(.failed, "")))])
     }
     find("a session has ended and is still there") {
-      $0.conversations[two] = Conversation(
+      $0.sessions[two] = ReceiverSession(
         66, on: ConnectionID(50), from: Remote(host: "", network: ""), isResumed: true, now: 0)
-      $0.conversations[two]?.life = .ending(nil)
+      $0.sessions[two]?.life = .ending(nil)
     }
-    find("it receives without an offer") { $0.conversations[one]?.streams = nil }
-    find("a session and its conversation do not agree") { $0.conversations[one]?.course = .none }
+    find("it receives without an offer") { $0.sessions[one]?.streams = nil }
+    find("a session and its conversation do not agree") { $0.sessions[one]?.stage = .none }
     find("a plan is judged while an older session works") {
-      $0.conversations[two] = $0.conversations[one]
-      $0.conversations[one]?.life = .ending(nil)
+      $0.sessions[two] = $0.sessions[one]
+      $0.sessions[one]?.life = .ending(nil)
       $0.phase = .serving([.engaged(100, two)])
     }
   }
@@ -66,7 +66,7 @@ import Testing
   @Test func `a session that waits for nothing is found`() {
     let one = SessionNumber(1)
     for (state, worker) in [
-      (.weighing, .weigh(one)), (.asking, .question), (.recording, .record(one)), (.staging, .stage(one)),
+      (.judgingPlan, .judgePlan(one)), (.asking, .question), (.recording, .record(one)), (.staging, .stage(one)),
     ] as [(ReceiverState, ReceiverEngine.Worker)] {
       var engine = state.script().engine
       expect(engine.checkInvariants() == nil)
@@ -81,8 +81,8 @@ import Testing
 
   @Test func `a forgotten connection or worker is found`() {
     find("connection 50 before READY has no worker, or too many") {
-      _ = $0.door.arrive(ConnectionID(50), Remote(host: "", network: ""), now: 0, chance: 0)
-      $0.door.advance(ConnectionID(50), to: .greeting)
+      _ = $0.connections.arrive(ConnectionID(50), Remote(host: "", network: ""), now: 0, chance: 0)
+      $0.connections.advance(ConnectionID(50), to: .greeting)
     }
     find("connection 2 after READY is forgotten") { _ = $0.workers.end(.serve(ConnectionID(2))) }
     find("a question and its worker do not agree") { $0.question = StandingQuestion(subject: .restart) }

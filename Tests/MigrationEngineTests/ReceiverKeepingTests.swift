@@ -56,7 +56,7 @@ import Testing
     expect(phase(script), is: "engaged in 101 by 2")
     // The user has been told before, and the transfer, which is released, stays as it is.
     script.plan(Script.plan(Script.transfer), on: 3)
-    expect(script.feed(Script.weighed(3, [])), is: ["say 3 verdict 100 900 32M 16: finished"])
+    expect(script.feed(Script.planJudged(3, [])), is: ["say 3 verdict 100 900 32M 16: finished"])
     expect(script.say(.offer(Script.offer()), on: 3), is: ["say 3 done 5/50"])
     expect(script.say(.receipt, on: 3), is: ["close 3 until 2.0", "forget 100"])
     script.plan(on: 2)
@@ -125,7 +125,7 @@ import Testing
     expect(script.say(.plan(Script.plan(Script.transfer)), on: 3), is: [])
     let known = Script.known(Script.transfer, key: 1, held: Tally(items: 2, bytes: 15))
     expect(
-      script.feed(.retook(Script.transfer, .success(known))), is: ["weigh 2: [0] of 1 for 100"])
+      script.feed(.retook(Script.transfer, .success(known))), is: ["judgePlan 2: [0] of 1 for 100"])
   }
 
   @Test(arguments: [true, false])
@@ -194,7 +194,7 @@ import Testing
     _ = script.say(.plan(Script.plan(Script.transfer)), on: 2)
     let retook = script.feed(
       .retook(Script.transfer, .success(Script.known(Script.transfer, key: 1, concluded: Script.whole))))
-    expect(retook, is: ["import 100", "weigh 2: [] of 1 for 100"])
+    expect(retook, is: ["import 100", "judgePlan 2: [] of 1 for 100"])
     script.agree(2, [])
     expect(script.say(.offer(Script.offer()), on: 2), is: [])
     expect(script.imported().contains("say 2 done 5/50"))
@@ -273,7 +273,7 @@ import Testing
       script.open()
       script.pair()
       script.plan()
-      if step > 0 { _ = script.feed(Script.weighed(room: 1)) }
+      if step > 0 { _ = script.feed(Script.planJudged(room: 1)) }
       if step > 1 { _ = script.feed(.recorded(first, nil)) + script.say(.offer(Script.offer())) }
       if step > 2 { _ = script.feed(.staged(first, .success(Script.admitted()))) }
       script.come(2)
@@ -298,7 +298,7 @@ import Testing
       script.open()
       script.pair()
       script.plan()
-      let over = script.feed(Script.weighed(1, [], refused: [0: fault]))
+      let over = script.feed(Script.planJudged(1, [], refused: [0: fault]))
       expect(over.first, is: "say 1 verdict 100 900 32M 16: refused \(fault.close.code.rawValue)")
       expect(over.contains("tell failed \(fault.kind.rawValue) \(fault.message)"))
       expect(over.last, is: "make code")

@@ -35,7 +35,7 @@ import Testing
     _ = script.say(Script.greeting(), on: 2)
     _ = script.say(.plan(Script.plan(Script.transfer)), on: 2)
     let known = Script.known(Script.transfer, key: 1)
-    expect(script.feed(.retook(Script.transfer, .success(known))), is: ["weigh 2: [0] of 1 for 100"])
+    expect(script.feed(.retook(Script.transfer, .success(known))), is: ["judgePlan 2: [0] of 1 for 100"])
   }
 
   @Test func `a sender whose transfer another process holds is told to reconnect`() {
@@ -53,7 +53,7 @@ import Testing
     let known = Script.known(Script.transfer, key: 1)
     _ = script.say(Script.greeting(), on: 2)
     _ = script.say(.plan(Script.plan(Script.transfer)), on: 2)
-    expect(script.feed(.retook(Script.transfer, .success(known))), is: ["weigh 2: [0] of 1 for 100"])
+    expect(script.feed(.retook(Script.transfer, .success(known))), is: ["judgePlan 2: [0] of 1 for 100"])
   }
 
   @Test func `a transfer that could not be taken back at the start is taken back when its sender comes`() {
@@ -84,7 +84,7 @@ import Testing
     expect(
       script.feed(.ready(Script.id(3), identifier: 0)).first, is: "say 1 close 13")
     script.plan(Script.plan(Script.transfer), on: 3)
-    expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())), is: ["weigh 2: [0] of 1 for 100"])
+    expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())), is: ["judgePlan 2: [0] of 1 for 100"])
     expect(script.offer(2, on: 3), is: ["stage 2: part 0, 4 for 100, held 0/0"])
     let admitted = Script.admitted(concluded: Script.whole)
     expect(script.feed(.staged(SessionNumber(2), .success(admitted))), is: ["import 100"])
@@ -102,7 +102,7 @@ import Testing
     _ = script.feed(.broke(Script.id(1), Script.cut))
     for _ in 1...2 { _ = script.feed(.noted(Script.transfer)) }
     let transfer = script.engine.transfers.first
-    expect(transfer?.part.refusals.isEmpty == true && transfer?.part.unsentItems == UnsentItems())
+    expect(transfer?.part.refusals.isEmpty == true && transfer?.part.leftOutItems == LeftOutItems())
   }
 
   // MARK: A stop
@@ -160,7 +160,7 @@ import Testing
     script.pair()
     script.plan()
     // The right code was a guess, too.
-    let over = script.feed(Script.weighed(1, [], refused: [0: Failure(.noSpace, "there is no room")]))
+    let over = script.feed(Script.planJudged(1, [], refused: [0: Failure(.noSpace, "there is no room")]))
     expect(over.contains("make code"))
     _ = script.feed(.codeMade(.success(Script.code)))
     expect(guess(9, from: "10.0.0.9", &script), is: "tell wrong code 1/3 from 10.0.0.9, 96 left")

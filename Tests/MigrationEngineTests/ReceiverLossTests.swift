@@ -69,7 +69,7 @@ import Testing
     var script = receiving()
     _ = script.join(2, stream: 0)
     expect(script.feed(.received(Script.id(1), .close(Close(.storage, "the disk fails here")))), is: [])
-    expect(script.engine.nextMoment, is: Conversation.settling)
+    expect(script.engine.nextMoment, is: ReceiverSession.settling)
     expect(script.feed(.timePassed, after: 0.5), is: [])
     let violation = Failure(Violation(.check, "a chunk"))
     expect(
@@ -127,7 +127,7 @@ import Testing
       let late: [String] =
         isStaging
         ? script.feed(.staged(first, .success(Script.admitted())))
-        : script.feed(Script.weighed())
+        : script.feed(Script.planJudged())
       expect(late, is: ["discard 100"])
       _ = script.feed(.noted(Script.transfer))
       script.take(2, on: 2)
@@ -141,7 +141,7 @@ import Testing
     script.resume(1, key: 1)
     script.plan(Script.plan(Script.transfer))
     expect(!script.feed(.broke(Script.id(1), Script.cut)).contains("make code"))
-    expect(script.feed(Script.weighed()), is: ["tell interrupted: the connection was lost", "note 100"])
+    expect(script.feed(Script.planJudged()), is: ["tell interrupted: the connection was lost", "note 100"])
   }
 
   @Test func `a sender that sends CLOSE gets no answer`() {

@@ -50,7 +50,7 @@ import Testing
       var script = remembering()
       script.pair()
       script.plan(plan)
-      expect(script.feed(Script.weighed()).last?.hasSuffix(", kept"), is: plan.flags.contains(.keepPairing))
+      expect(script.feed(Script.planJudged()).last?.hasSuffix(", kept"), is: plan.flags.contains(.keepPairing))
       expect(script.feed(.recorded(first, nil, isKept: isKept)).first?.hasSuffix("; kept"), is: isKept)
     }
   }
@@ -66,7 +66,7 @@ import Testing
     expect(busy.feed(.asked(Script.id(3), .resume)), is: ["turn away 3: busy at 1"])
     expect(script.feed(.ready(Script.id(1), identifier: 100)).contains("converse 1"))
     expect(script.say(Script.greeting()), is: ["tell paired laptop at 10.0.0.1, known"])
-    expect(script.say(.plan(Script.plan())), is: ["weigh 1: [0] of 1 for 100"])
+    expect(script.say(.plan(Script.plan())), is: ["judgePlan 1: [0] of 1 for 100"])
   }
 
   @Test func `a known device has several transfers, continues each, and begins eight at most`() {
@@ -120,7 +120,7 @@ import Testing
     expect(script.join(3, stream: 1), is: ["serve 3 in 1 as 1"])
     expect(script.say(.offer(Script.offer(2))), is: stage(2))
     _ = script.feed(.staged(first, .success(Script.admitted())))
-    let end = LedgerPart(pages: [], partials: [], end: Tally())
+    let end = LedgerPage(pages: [], partials: [], end: Tally())
     expect(script.feed(.ledger(first, .success(end))), is: ["open gate 1", "say 1 held end 0/0"])
     script.conclude()
     let result = "10/100, sent 50-3 in 2, held 0, unsent 2, left 4+2, not stored 2, failed 1"
@@ -136,7 +136,7 @@ import Testing
     var script = Script.paired()
     script.plan(Script.plan(parts: 2))
     expect(
-      script.feed(Script.weighed(1, [], refused: [0: Failure(.exists, "it is there"), 1: full])).prefix(2),
+      script.feed(Script.planJudged(1, [], refused: [0: Failure(.exists, "it is there"), 1: full])).prefix(2),
       is: ["tell plan of 2, ? free", "say 1 verdict 100 900 32M 16: refused 6, refused 7"])
     var silent = script
     expect(script.say(.receipt), is: ["close 1 until 2.0"])
@@ -150,7 +150,7 @@ import Testing
     script.plan(Script.plan(parts: 2))
     let known = Failure(.nothingNewer, "nothing is newer")
     expect(
-      script.feed(Script.weighed(1, [], refused: [0: known, 1: known])).dropFirst().first,
+      script.feed(Script.planJudged(1, [], refused: [0: known, 1: known])).dropFirst().first,
       is: "say 1 verdict 100 900 32M 16: refused 22, refused 22")
     _ = script.say(.receipt)
     let end = script.feed(.closed(Script.id(1))) + script.feed(.noted(Script.transfer))
@@ -161,9 +161,9 @@ import Testing
     var script = Script.paired()
     let roots = ["documents", "music"].map { Root(kind: .directory, name: Array($0.utf8)) }
     script.plan(Script.plan(roots: roots))
-    let there = ReceiverEngine.UnplacedRoot(root: 1, fault: Failure(.exists, "a file is there"))
+    let there = ReceiverEngine.RefusedRoot(root: 1, fault: Failure(.exists, "a file is there"))
     let room = ReceiverEngine.Examination(availableBytes: nil, without: [there])
-    _ = script.feed(.weighed(first, .success([0: .success(room)]), session: Script.session))
+    _ = script.feed(.planJudged(first, .success([0: .success(room)]), session: Script.session))
     expect(
       script.feed(.recorded(first, nil)),
       is: [
@@ -181,7 +181,7 @@ import Testing
     var script = Script.paired(settings)
     script.plan(Script.plan(parts: 3))
     expect(
-      script.feed(Script.weighed(1, [0, 2], refused: [1: full])).last,
+      script.feed(Script.planJudged(1, [0, 2], refused: [1: full])).last,
       is: "ask consent to 4, 1000 free; 4, 1000 free of laptop at 10.0.0.1:9")
     expect(script.feed(.answered(false)).first, is: "say 1 verdict 100 900 32M 16: refused 5, refused 7, refused 5")
   }
@@ -194,13 +194,13 @@ import Testing
     script.resume(6, key: 6)
     var same = script
     _ = script.say(Script.greeting(), on: 6)
-    expect(script.say(.plan(Script.plan(parts: 2)), on: 6), is: ["weigh 1: [0, 1] of 2 for 200", "discard 66"])
+    expect(script.say(.plan(Script.plan(parts: 2)), on: 6), is: ["judgePlan 1: [0, 1] of 2 for 200", "discard 66"])
     expect(Words.text(script.engine.phase), is: "engaged in 200 by 1")
-    expect(script.feed(Script.weighed(1, [0, 1])).last?.hasPrefix("ask consent"), is: true)
+    expect(script.feed(Script.planJudged(1, [0, 1])).last?.hasPrefix("ask consent"), is: true)
     expect(script.engine.transfers.map(\.identifier), is: [200])
     // A sender that has missed the verdict sends the same plan again.
     same.plan(on: 6)
-    expect(same.feed(Script.weighed()).last, is: "record 1: 1 for 66 of key 6, laptop at 10.0.0.6:9")
+    expect(same.feed(Script.planJudged()).last, is: "record 1: 1 for 66 of key 6, laptop at 10.0.0.6:9")
   }
 
   @Test func `a part that an earlier session has finished is answered by DONE, with its refusals named`() {
@@ -210,7 +210,7 @@ import Testing
     ])
     script.resume(6, key: 6)
     _ = script.say(Script.greeting(), on: 6)
-    expect(script.say(.plan(Script.plan(66, parts: 2)), on: 6), is: ["weigh 1: [1] of 2 for 66"])
+    expect(script.say(.plan(Script.plan(66, parts: 2)), on: 6), is: ["judgePlan 1: [1] of 2 for 66"])
     expect(
       script.agree(1, [1]),
       is: [
@@ -228,7 +228,7 @@ import Testing
 
   @Test func `a plan that cannot be judged or recorded ends the session with the fault, a ledger fails its part`() {
     for (state, event, told) in [
-      (.weighing, .weighed(first, .failure(Script.broken), session: Script.session), "say 1 close 9"),
+      (.judgingPlan, .planJudged(first, .failure(Script.broken), session: Script.session), "say 1 close 9"),
       (.recording, .recorded(first, Script.broken), "say 1 close 9"),
       (.telling, .ledger(first, .failure(Script.broken)), "say 1 failed 0 9"),
     ] as [(ReceiverState, ReceiverEngine.Event, String)] {
@@ -440,7 +440,7 @@ import Testing
       _ = script.say(Script.greeting(), on: 3)
       let open = (try? result.get()) == nil ? "[0, 1]" : "[1]"
       expect(
-        script.say(.plan(Script.plan(Script.transfer, parts: 2)), on: 3), is: ["weigh 2: \(open) of 2 for 100"])
+        script.say(.plan(Script.plan(Script.transfer, parts: 2)), on: 3), is: ["judgePlan 2: \(open) of 2 for 100"])
     }
   }
 
@@ -521,13 +521,13 @@ import Testing
   }
 
   @Test func `roots that an earlier run has left out of a part are still not there`() throws {
-    let finished = ReceiverEngine.KnownTransfer.Finished(done: Script.done, unplaced: 2)
-    let done = ReceiverEngine.KnownTransfer(
+    let finished = ReceiverEngine.EarlierTransfer.Finished(done: Script.done, refusedRoots: 2)
+    let done = ReceiverEngine.EarlierTransfer(
       identifier: 77, client: Script.key(1), plan: Script.plan(parts: 1), finished: [0: finished])
     expect(try IncomingTransfer(done).outcome?.get().failedParts, is: 2)
     var importing = IncomingTransfer(
-      ReceiverEngine.KnownTransfer(
-        identifier: 77, client: Script.key(1), plan: Script.plan(parts: 1), concluded: Script.whole, unplaced: 1))
+      ReceiverEngine.EarlierTransfer(
+        identifier: 77, client: Script.key(1), plan: Script.plan(parts: 1), concluded: Script.whole, refusedRoots: 1))
     importing.imported(Script.done, [])
     expect(try importing.outcome?.get().failedParts, is: 1)
   }

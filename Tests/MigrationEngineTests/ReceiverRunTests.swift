@@ -99,9 +99,9 @@ import Testing
     expect(
       script.feed(.ready(Script.id(1), identifier: Script.transfer)), is: ["converse 1", "say 1 greeting of here"])
     expect(script.say(Script.greeting()), is: ["tell paired laptop at 10.0.0.1"])
-    expect(script.say(.plan(Script.plan())), is: ["weigh 1: [0] of 1 for 100"])
+    expect(script.say(.plan(Script.plan())), is: ["judgePlan 1: [0] of 1 for 100"])
     expect(
-      script.feed(Script.weighed(room: 1000)),
+      script.feed(Script.planJudged(room: 1000)),
       is: [
         "tell offer 4, 1000 free", "record 1: 1 for 100 of key 1, laptop at 10.0.0.1:9",
       ])
@@ -112,7 +112,7 @@ import Testing
       is: [
         "say 1 accept traits", "sync 1", "read ledger 1",
       ])
-    let end = LedgerPart(pages: [], partials: [], end: Tally())
+    let end = LedgerPage(pages: [], partials: [], end: Tally())
     expect(script.feed(.ledger(number, .success(end))), is: ["open gate 1", "say 1 held end 0/0"])
     expect(script.join(2, stream: 0), is: ["serve 2 in 1 as 0"])
     expect(script.finish(), is: ["shut gate 1", "end sync 1"])

@@ -42,7 +42,7 @@ extension ReceiverScript {
   /// A part of session 1's ledger is read.
   static func part(_ marks: [Mark] = [], end: Tally? = nil) -> ReceiverEngine.Event {
     let pages = marks.isEmpty ? [] : [Held(kind: .staged, marks: marks)]
-    return .ledger(SessionNumber(1), .success(LedgerPart(pages: pages, partials: [], end: end)))
+    return .ledger(SessionNumber(1), .success(LedgerPage(pages: pages, partials: [], end: end)))
   }
 
   /// Guesses until no code is shown any more; returns the actions after the last guess.

@@ -36,13 +36,13 @@ extension ReceiverScript {
   }
 
   /// The parts are judged; those of `refused` cannot be taken.
-  static func weighed(
+  static func planJudged(
     _ session: UInt64 = 1, _ parts: [UInt16] = [0], refused: [UInt16: Failure] = [:], room: UInt64? = 1000
   ) -> ReceiverEngine.Event {
-    var weighing: ReceiverEngine.Weighing = [:]
-    for part in parts { weighing[part] = .success(ReceiverEngine.Examination(availableBytes: room)) }
-    for (part, fault) in refused { weighing[part] = .failure(fault) }
-    return .weighed(SessionNumber(session), .success(weighing), session: Self.session)
+    var judgement: ReceiverEngine.PlanJudgement = [:]
+    for part in parts { judgement[part] = .success(ReceiverEngine.Examination(availableBytes: room)) }
+    for (part, fault) in refused { judgement[part] = .failure(fault) }
+    return .planJudged(SessionNumber(session), .success(judgement), session: Self.session)
   }
 
   static func admitted(held: Tally = Tally(), concluded: Tally? = nil) -> ReceiverEngine.Admitted {
@@ -61,9 +61,9 @@ extension ReceiverScript {
     _ identifier: TransferID, key number: UInt8, held: Tally = Tally(items: 2, bytes: 20), parts: Int = 1,
     part: UInt16 = 0, finished: [UInt16] = [], notStored: [NotStored] = [], withheld: [NotStored] = [],
     isHeld: Bool = true, concluded: Tally? = nil
-  ) -> ReceiverEngine.KnownTransfer {
-    let end = ReceiverEngine.KnownTransfer.Finished(done: done, unsent: 3, notStored: notStored, at: 1200)
-    return ReceiverEngine.KnownTransfer(
+  ) -> ReceiverEngine.EarlierTransfer {
+    let end = ReceiverEngine.EarlierTransfer.Finished(done: done, unsent: 3, notStored: notStored, at: 1200)
+    return ReceiverEngine.EarlierTransfer(
       identifier: identifier, client: key(number), host: "10.0.0.\(number)", plan: plan(parts: parts),
       finished: Dictionary(uniqueKeysWithValues: finished.map { ($0, end) }), part: part, held: held, unsent: 3,
       withheld: withheld, concluded: concluded, isHeld: isHeld)

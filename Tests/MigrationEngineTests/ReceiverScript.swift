@@ -26,7 +26,7 @@ struct ReceiverScript {
   // MARK: Reaching a state
 
   /// Reaches the state in which a code is shown.
-  mutating func open(_ known: [ReceiverEngine.KnownTransfer] = [], isAnnounced: Bool = false) {
+  mutating func open(_ known: [ReceiverEngine.EarlierTransfer] = [], isAnnounced: Bool = false) {
     _ = feed(.begin)
     _ = feed(.tookBack(.success(known)))
     _ = feed(.listening(.success(Listening(addresses: ["10.0.0.1"], port: 1, isAnnounced: isAnnounced))))
@@ -36,7 +36,7 @@ struct ReceiverScript {
   /// A connection arrives and is let in; its TLS handshake is done.
   mutating func come(
     _ number: UInt64, host: String? = nil, key: UInt8? = nil, isOfDevice: Bool = false, mayPair: Bool = true,
-    own: OwnWays? = nil
+    own: OwnAddresses? = nil
   ) {
     let host = host ?? "10.0.0.\(number)"
     _ = feed(
@@ -56,7 +56,7 @@ struct ReceiverScript {
   }
 
   /// A sender pairs; its control connection is at READY.
-  mutating func pair(_ number: UInt64 = 1, as transfer: TransferID = transfer, own: OwnWays? = nil) {
+  mutating func pair(_ number: UInt64 = 1, as transfer: TransferID = transfer, own: OwnAddresses? = nil) {
     come(number, own: own)
     _ = ask(number)
     _ = feed(.proved(Self.id(number), isRight: true))
@@ -65,7 +65,8 @@ struct ReceiverScript {
 
   /// A known sender comes back; its control connection is at READY.
   mutating func resume(
-    _ number: UInt64, key: UInt8, isOfDevice: Bool = false, beginning transfer: TransferID = 200, own: OwnWays? = nil
+    _ number: UInt64, key: UInt8, isOfDevice: Bool = false, beginning transfer: TransferID = 200,
+    own: OwnAddresses? = nil
   ) {
     come(number, key: key, isOfDevice: isOfDevice, own: own)
     _ = feed(.asked(Self.id(number), .resume))
@@ -110,7 +111,7 @@ struct ReceiverScript {
   /// Passes from a plan to its verdict, if that is missing; returns the actions with the verdict.
   @discardableResult
   mutating func agree(_ session: UInt64 = 1, _ parts: [UInt16] = [0], refused: [UInt16: Failure] = [:]) -> [String] {
-    let done = feed(Self.weighed(session, parts, refused: refused))
+    let done = feed(Self.planJudged(session, parts, refused: refused))
     let number = SessionNumber(session)
     return engine.workers.contains(.record(number)) ? feed(.recorded(number, nil)) : done
   }
@@ -126,7 +127,7 @@ struct ReceiverScript {
 
   /// Passes from a plan to the staging of a part.
   mutating func offer(_ session: UInt64 = 1, on number: UInt64 = 1, part: UInt16 = 0) -> [String] {
-    if engine.workers.contains(.weigh(SessionNumber(session))) { agree(session) }
+    if engine.workers.contains(.judgePlan(SessionNumber(session))) { agree(session) }
     return say(.offer(Self.offer(part)), on: number)
   }
 
@@ -138,7 +139,7 @@ struct ReceiverScript {
     let session = SessionNumber(session)
     _ = feed(.staged(session, .success(Self.admitted(held: held))))
     let pages = marks.isEmpty ? [] : [Held(kind: .staged, marks: marks)]
-    _ = feed(.ledger(session, .success(LedgerPart(pages: pages, partials: [], end: held))))
+    _ = feed(.ledger(session, .success(LedgerPage(pages: pages, partials: [], end: held))))
   }
 
   /// Reaches the state in which streams may join, from an open one.

@@ -36,11 +36,11 @@ import Testing
     expect(
       script.feed(.streamEnded(Script.id(2), .over, held: Tally(items: 1, bytes: 9))),
       is: [
-        "weigh 2: [0] of 1 for 100", "note 100",
+        "judgePlan 2: [0] of 1 for 100", "note 100",
       ])
-    expect(script.feed(Script.weighed(room: 1)), is: [])
+    expect(script.feed(Script.planJudged(room: 1)), is: [])
     expect(
-      script.feed(Script.weighed(2, room: 1)),
+      script.feed(Script.planJudged(2, room: 1)),
       is: [
         "tell offer 4, 1 free", "record 2: 1 for 100 of key 1, laptop at 10.0.0.3:9",
       ])
@@ -68,9 +68,9 @@ import Testing
       script.pair()
       script.plan()
       let steps: [ReceiverEngine.Event] = [
-        Script.weighed(), .recorded(first, nil), .received(Script.id(1), .offer(Script.offer())),
+        Script.planJudged(), .recorded(first, nil), .received(Script.id(1), .offer(Script.offer())),
         .staged(first, .success(Script.admitted())),
-        .ledger(first, .success(LedgerPart(pages: [], partials: [], end: Tally()))),
+        .ledger(first, .success(LedgerPage(pages: [], partials: [], end: Tally()))),
       ]
       for step in steps.prefix(stage) { _ = script.feed(step) }
       script.resume(3, key: 1)
@@ -80,7 +80,7 @@ import Testing
       late += script.feed(.syncEnded(first, nil))
       let ends = stage < 1 ? [] : ["note 100"]
       // Between the verdict and the offer nothing works for a session.
-      expect(late, is: (stage == 2 ? [] : ["weigh 2: [0] of 1 for 100"] + ends), "\(stage)")
+      expect(late, is: (stage == 2 ? [] : ["judgePlan 2: [0] of 1 for 100"] + ends), "\(stage)")
     }
   }
 
@@ -91,7 +91,7 @@ import Testing
     script.plan()
     _ = script.offer()
     _ = script.feed(.staged(first, .success(Script.admitted())))
-    let part = LedgerPart(pages: [Held(kind: .staged, marks: [1, 2, 3])], partials: [], end: Tally())
+    let part = LedgerPage(pages: [Held(kind: .staged, marks: [1, 2, 3])], partials: [], end: Tally())
     _ = script.feed(.ledger(first, .success(part)))
     expect(script.say(.drop(Drop(marks: [1]))), is: ["drop items 1: [1]"])
     expect(script.say(.drop(Drop(marks: [2, 3]))), is: [])
@@ -100,7 +100,7 @@ import Testing
     script.plan(Script.plan(Script.transfer), on: 3)
     expect(script.feed(.syncEnded(first, nil)), is: [])
     expect(script.feed(.dropped(first, nil)), is: ["drop items 1: [2, 3]"])
-    expect(script.feed(.dropped(first, nil)), is: ["import 100 of 1: 5/50", "weigh 2: [] of 1 for 100"])
+    expect(script.feed(.dropped(first, nil)), is: ["import 100 of 1: 5/50", "judgePlan 2: [] of 1 for 100"])
     expect(script.offer(2, on: 3), is: [])
     expect(script.imported().suffix(1), is: ["say 3 done 5/50"])
   }
@@ -112,7 +112,7 @@ import Testing
     script.plan()
     _ = script.offer()
     _ = script.feed(.staged(first, .success(Script.admitted())))
-    let part = LedgerPart(pages: [Held(kind: .staged, marks: [1, 2, 3])], partials: [], end: Tally())
+    let part = LedgerPage(pages: [Held(kind: .staged, marks: [1, 2, 3])], partials: [], end: Tally())
     _ = script.feed(.ledger(first, .success(part)))
     _ = script.say(.drop(Drop(marks: [1])))
     _ = script.say(.drop(Drop(marks: [2])))
@@ -126,7 +126,7 @@ import Testing
     script.conclude()
     script.resume(3, key: 1)
     expect(script.say(Script.greeting(), on: 3), is: [])
-    expect(script.say(.plan(Script.plan(Script.transfer)), on: 3), is: ["weigh 2: [] of 1 for 100"])
+    expect(script.say(.plan(Script.plan(Script.transfer)), on: 3), is: ["judgePlan 2: [] of 1 for 100"])
     expect(script.agree(2, []), is: ["say 3 verdict 100 900 32M 16: taken"])
     expect(script.say(.offer(Script.offer()), on: 3), is: [])
     let progress = ImportProgress(phase: .importing, done: 1, total: 2)
@@ -200,7 +200,7 @@ import Testing
       is: [
         "converse 1", "say 1 greeting of here", "discard 77",
       ])
-    expect(other.feed(Script.weighed(1, [], refused: [0: Script.broken])), is: [])
+    expect(other.feed(Script.planJudged(1, [], refused: [0: Script.broken])), is: [])
     expect(other.feed(.noted(77)), is: ["discard 66"])
     _ = other.feed(.noted(66))
     other.come(8, key: 6)
@@ -238,7 +238,7 @@ import Testing
     _ = script.feed(.syncEnded(first, nil))
     script.resume(4, key: 1)
     _ = script.say(Script.greeting(), on: 4)
-    expect(script.say(.plan(Script.plan(Script.transfer)), on: 4), is: ["weigh 2: [0] of 1 for 100"])
+    expect(script.say(.plan(Script.plan(Script.transfer)), on: 4), is: ["judgePlan 2: [0] of 1 for 100"])
     expect(script.offer(2, on: 4), is: ["stage 2: part 0, 4 for 100, held 3/9"])
   }
 

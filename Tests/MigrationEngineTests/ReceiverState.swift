@@ -11,7 +11,7 @@ import Testing
 /// - 3 wants to join, 4 wants to resume, and 5 is about to send HELLO, all of the same sender;
 /// - 6 and 7 are about to send HELLO, 6 of another known sender and 7 of a stranger;
 /// - 8 proves the first code;
-/// - 9 is in the lobby.
+/// - 9 is in the accept queue.
 ///
 /// The plan has one part. In `failing` this part has failed here, and in `settling` the connection is
 /// lost.
@@ -23,7 +23,7 @@ enum ReceiverState: CaseIterable {
   case open
   case paired
   case greeted
-  case weighing
+  case judgingPlan
   case asking
   case recording
   case between
@@ -83,12 +83,12 @@ enum ReceiverState: CaseIterable {
     case .greeted:
       Self.paired.enter(&script)
       _ = script.say(Script.greeting())
-    case .weighing:
+    case .judgingPlan:
       Self.greeted.enter(&script)
       _ = script.say(.plan(Script.plan()))
     case .asking:
-      Self.weighing.enter(&script)
-      _ = script.feed(Script.weighed())
+      Self.judgingPlan.enter(&script)
+      _ = script.feed(Script.planJudged())
     case .recording:
       Self.asking.enter(&script)
       _ = script.feed(.answered(true))
@@ -107,7 +107,7 @@ enum ReceiverState: CaseIterable {
         .ledger(
           number,
           .success(
-            LedgerPart(
+            LedgerPage(
               pages: [Held(kind: .staged, marks: [1, 2, 3])], partials: [], end: Tally(items: 1, bytes: 10)))))
       _ = script.join(2, stream: 0)
       script.welcomeStream(3)

@@ -11,14 +11,14 @@ import Testing
 
   // MARK: Streams
 
-  @Test func `a replaced stream ends before its heir is served`() {
+  @Test func `a replaced stream ends before its replacement is served`() {
     var script = Script.receiving()
     expect(script.join(2, stream: 0), is: ["serve 2 in 1 as 0"])
     expect(script.join(3, stream: 1), is: ["serve 3 in 1 as 1"])
     expect(script.join(4, stream: 2, replaces: 0), is: ["end stream 2"])
     expect(script.feed(.streamEnded(Script.id(3), .over, held: Tally())), is: [])
     expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())), is: ["serve 4 in 1 as 2"])
-    // The heir of a stream that has ended waits for nothing.
+    // The replacement of a stream that has ended waits for nothing.
     expect(script.join(5, stream: 3, replaces: 0), is: ["serve 5 in 1 as 3"])
   }
 
@@ -50,7 +50,7 @@ import Testing
     expect(script.join(6, stream: 1), is: ["refuse stream 6"])
   }
 
-  @Test func `the heir of a stream that never came ends every stream that it may have replaced`() {
+  @Test func `the replacement of a stream that never came ends every stream that it may have replaced`() {
     var script = Script.receiving()
     _ = script.join(2, stream: 0)
     _ = script.join(3, stream: 1)
@@ -59,7 +59,7 @@ import Testing
     expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())), is: ["serve 4 in 1 as 3"])
   }
 
-  @Test func `the heir of a waiting heir is served, and the heir between them is not`() {
+  @Test func `the replacement of a waiting replacement is served, and the replacement between them is not`() {
     var script = Script.receiving()
     _ = script.join(2, stream: 0)
     expect(script.join(3, stream: 1, replaces: 0), is: ["end stream 2"])
@@ -67,7 +67,7 @@ import Testing
     expect(script.feed(.streamEnded(Script.id(2), .over, held: Tally())), is: ["serve 4 in 1 as 2"])
   }
 
-  @Test func `waiting streams are dropped when a later stream that never came is replaced, its heir waits`() {
+  @Test func `waiting streams are dropped when a later stream that never came is replaced, its replacement waits`() {
     var script = Script.receiving()
     _ = script.join(2, stream: 0)
     _ = script.join(3, stream: 1, replaces: 0)
@@ -79,7 +79,9 @@ import Testing
   }
 
   @Test
-  func `a stream older than the heir of a later stream cannot join, and its own heir waits for all before`() {
+  func
+    `a stream older than the replacement of a later stream cannot join, and its own replacement waits for all before`()
+  {
     var script = Script.receiving()
     _ = script.join(2, stream: 0)
     expect(script.join(4, stream: 3, replaces: 2), is: ["end stream 2"])
@@ -90,7 +92,7 @@ import Testing
     expect(script.join(6, stream: 2), is: ["refuse stream 6"])
   }
 
-  @Test func `the heir of a stream that never came ends all streams and waiting ones, of any number`() {
+  @Test func `the replacement of a stream that never came ends all streams and waiting ones, of any number`() {
     var script = Script.receiving()
     _ = script.join(2, stream: 0)
     _ = script.join(3, stream: 5)

@@ -102,7 +102,7 @@ import Testing
     _ = script.feed(.syncEnded(number, nil))
     script.resume(3, key: 1)
     _ = script.say(Script.greeting(), on: 3)
-    expect(script.say(.plan(Script.plan(Script.transfer)), on: 3), is: ["weigh 2: [0] of 1 for 100"])
+    expect(script.say(.plan(Script.plan(Script.transfer)), on: 3), is: ["judgePlan 2: [0] of 1 for 100"])
     expect(script.offer(2, on: 3), is: ["stage 2: part 0, 4 for 100, held 3/30"])
   }
 
@@ -114,7 +114,7 @@ import Testing
     script.plan(Script.plan(Script.transfer), on: 3)
     _ = script.offer(2, on: 3)
     _ = script.feed(.staged(SessionNumber(2), .success(Script.admitted(held: Tally(items: 2, bytes: 20)))))
-    let end = LedgerPart(pages: [], partials: [], end: Tally(items: 2, bytes: 21))
+    let end = LedgerPage(pages: [], partials: [], end: Tally(items: 2, bytes: 21))
     expect(
       script.feed(.ledger(SessionNumber(2), .success(end))),
       is: [

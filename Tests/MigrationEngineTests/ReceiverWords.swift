@@ -42,8 +42,8 @@ enum Words {
     case .say(let id, let message): "say \(id.number) \(text(message))"
     case .close(let id, let until): "close \(id.number) until \(until)"
     case .hurryClosing(let id, let until): "hurry to close \(id.number) until \(until)"
-    case .weigh(let number, let id, let plan, let parts, _):
-      "weigh \(number.value): \(parts) of \(plan.parts.count) for \(id)"
+    case .judgePlan(let number, let id, let plan, let parts, _):
+      "judgePlan \(number.value): \(parts) of \(plan.parts.count) for \(id)"
     case .record(let number, let record):
       "record \(number.value): \(record.plan.parts.count) for \(record.transfer) of key \(record.client.bytes[0]), "
         + "\(record.label) at \(record.address)" + (record.keepsPairing ? ", kept" : "")
@@ -52,7 +52,7 @@ enum Words {
     case .dropItems(let number, let marks): "drop items \(number.value): \(marks)"
     case .serve(let id, let number, let join): "serve \(id.number) in \(number.value) as \(join.stream)"
     case .endStream(let id): "end stream \(id.number)"
-    case .dial(let number, let ways, let port): "dial \(number.value): \(ways.map(\.port)) from \(port)"
+    case .dial(let number, let addresses, let port): "dial \(number.value): \(addresses.map(\.port)) from \(port)"
     case .endDial(let number): "end dial \(number.value)"
     case .sync(let number): "sync \(number.value)"
     case .endSync(let number): "end sync \(number.value)"
@@ -76,13 +76,13 @@ enum Words {
   static func text(_ phase: ReceiverPhase) -> String {
     switch phase {
     case .starting: "starting"
-    case .serving(let places): places.isEmpty ? "open" : places.map(text).joined(separator: "; ")
+    case .serving(let served): served.isEmpty ? "open" : served.map(text).joined(separator: "; ")
     case .finishing(let result, let until): "finishing until \(until), \(text(result))"
     case .over: "over"
     }
   }
 
-  private static func text(_ place: ReceiverPhase.Place) -> String {
+  private static func text(_ place: ReceiverPhase.ServedTransfer) -> String {
     switch place {
     case .engaged(let transfer, let session): "engaged in \(transfer)" + (session.map { " by \($0.value)" } ?? "")
     case .away(let transfer, let until, let result): "away \(transfer) until \(until), \(text(result))"
@@ -106,7 +106,8 @@ enum Words {
   static func text(_ result: TransferResult) -> String {
     "\(text(result.total)), sent \(result.sentBytes)-\(result.savedBytes) in \(Int(result.seconds)), "
       + "held \(result.heldBytes), unsent \(result.unsent), left \(result.leftOut.present)+\(result.leftOut.differing), "
-      + "not stored \(result.notStored)" + (result.leftBehind.isEmpty ? "" : ", behind \(result.leftBehind.count)")
+      + "not stored \(result.notStored)"
+      + (result.lostAttributes.isEmpty ? "" : ", behind \(result.lostAttributes.count)")
       + (result.concludedAt.map { ", concluded \($0)" } ?? "")
       + (result.failedParts == 0 ? "" : ", failed \(result.failedParts)")
   }
@@ -127,12 +128,12 @@ enum Words {
     case .notStored(let item): "not stored \(String(decoding: item.path, as: UTF8.self))"
     case .pong(let token): "pong \(token)"
     case .close(let close): "close \(close.text)"
-    case .ways(let ways): "ways \(ways.listening.map(\.port)) \(ways.dialling.map(\.port))"
+    case .addresses(let addresses): "addresses \(addresses.listening.map(\.port)) \(addresses.dialling.map(\.port))"
     default: "\(message)"
     }
   }
 
-  static func text(_ part: Verdict.Part) -> String {
+  static func text(_ part: Verdict.Judgement) -> String {
     switch part {
     case .taken(let without): "taken" + (without.isEmpty ? "" : " without \(without.count)")
     case .refused(let close): "refused \(close.code.rawValue)"
@@ -146,8 +147,8 @@ enum Words {
     case .code(let code, let lifetime, let place):
       "code \(place?.shown(with: code) ?? code.shown) for \(Int(lifetime))"
     case .relayed(let relay, let bytes): "\(bytes) bytes through \(relay)"
-    case .way(.direct(let isIPv6)): isIPv6 ? "directly, by IPv6" : "directly, by IPv4"
-    case .way(.relay(let relay)): "through \(relay) again"
+    case .dataConnection(.direct(let isIPv6)): isIPv6 ? "directly, by IPv6" : "directly, by IPv4"
+    case .dataConnection(.relay(let relay)): "through \(relay) again"
     case .wrongCode(let attempt, let allowed, let from, let left):
       "wrong code \(attempt)/\(allowed) from \(from), \(left) left"
     case .codesSpent(let count, let from, let isOver): "codes spent \(count) \(from.count)\(isOver ? " over" : "")"

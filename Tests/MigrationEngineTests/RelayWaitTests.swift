@@ -73,12 +73,12 @@ import Testing
     _ = script.feed(.ready(Script.id(1), identifier: 100))
     _ = script.feed(.received(Script.id(1), Script.greeting()))
     _ = script.feed(.received(Script.id(1), .plan(Script.plan())))
-    let told = script.feed(Script.weighed())
+    let told = script.feed(Script.planJudged())
     expect(told.first?.hasSuffix("bytes through relay"), is: true, "\(told)")
     expect(told.dropFirst().first?.hasPrefix("tell offer"), is: true)
     var trial = SenderTrial()
     trial.beginPairing()
-    trial.meet(own: WayFixture.own)
+    trial.meet(own: AddressFixture.own)
     expect(trial.hear(.greeting(Fixture.greeting())).contains { $0.hasSuffix("bytes through relay") })
   }
 

@@ -39,9 +39,9 @@ extension SenderEngine.Action {
         + record.address + (record.keepsPairing ? ", kept" : "")
     case .export(let session, let order): "export \(session.value) \(order.text)"
     case .abandonExport(let session): "abandon export \(session.value)"
-    case .openStream(let session, let join, let attempts, let road):
+    case .openStream(let session, let join, let attempts, let route):
       "open \(session.value).\(join.stream)" + (join.replaces.map { " for \($0)" } ?? "")
-        + (attempts > 0 ? " attempts \(attempts)" : "") + road.text
+        + (attempts > 0 ? " attempts \(attempts)" : "") + route.text
         + (join.session == Fixture.verdict.session ? "" : " of another session")
     case .moveFrames(let session, let from, let to): "move \(session.value).\(from) to \(to)"
     case .retire(let session, let stream): "retire \(session.value).\(stream)"
@@ -62,12 +62,12 @@ extension SenderEngine.Action {
   }
 }
 
-extension SenderEngine.Road {
+extension SenderEngine.StreamRoute {
   fileprivate var text: String {
     switch self {
     case .asControl: ""
-    case .way(let way): " at port \(way.port)"
-    case .round(let ways): " at one of the ports \(ways.map(\.port))"
+    case .address(let address): " at port \(address.port)"
+    case .round(let addresses): " at one of the ports \(addresses.map(\.port))"
     }
   }
 }
@@ -80,7 +80,7 @@ func rounded(_ seconds: Double) -> Double { (seconds * 1000).rounded() / 1000 }
 
 extension SenderEngine.ExportOrder {
   fileprivate var text: String {
-    let without = leftOut.map { String(decoding: $0, as: UTF8.self) }
+    let without = refusedRoots.map { String(decoding: $0, as: UTF8.self) }
     return [
       place(transfer, part), request?.bundleIdentifier ?? "no app", isCompressible ? "compressible" : "plain",
     ].joined(separator: ", ") + (without.isEmpty ? "" : " without \(without.joined(separator: ", "))")
@@ -91,7 +91,7 @@ extension TransferResult {
   fileprivate var text: String {
     "\(total.items)/\(total.bytes) sent \(sentBytes) saved \(savedBytes) held \(heldBytes) in \(seconds)"
       + " unsent \(unsent) losses \(losses.count) left out \(leftOut.present) not stored \(notStored)"
-      + " left behind \(leftBehind.count)" + (concludedAt.map { " concluded \($0)" } ?? "")
+      + " left behind \(lostAttributes.count)" + (concludedAt.map { " concluded \($0)" } ?? "")
       + (failedParts == 0 ? "" : " failed \(failedParts)")
   }
 }
@@ -107,8 +107,8 @@ extension TransferEvent {
     case .queued(let place): "queued \(place)"
     case .found(let label, let address): "found \(label) \(address)"
     case .relayed(let relay, let bytes): "\(bytes) bytes through \(relay)"
-    case .way(.direct(let isIPv6)): isIPv6 ? "directly, by IPv6" : "directly, by IPv4"
-    case .way(.relay(let relay)): "through \(relay) again"
+    case .dataConnection(.direct(let isIPv6)): isIPv6 ? "directly, by IPv6" : "directly, by IPv4"
+    case .dataConnection(.relay(let relay)): "through \(relay) again"
     case .paired(let label, let address, let isKnown): "paired \(label) \(address)\(isKnown ? ", known" : "")"
     case .offer(let offer, let available, _):
       "offer \(offer.text)" + (available == nil ? "" : " with room")
@@ -152,7 +152,7 @@ extension ControlMessage {
     case .notStored(let item): "not stored \(String(decoding: item.path, as: UTF8.self))"
     case .finish(let finish): "finish \(finish.total.items)/\(finish.total.bytes)"
     case .receipt: "receipt"
-    case .ways(let ways): "ways \(ways.listening.map(\.port)) \(ways.dialling.map(\.port))"
+    case .addresses(let addresses): "addresses \(addresses.listening.map(\.port)) \(addresses.dialling.map(\.port))"
     case .pong(let token): "pong \(token)"
     case .close(let close): "close \(close.text)"
     default: "\(self)"
@@ -180,7 +180,7 @@ extension SenderEngine {
     case .deriving: "deriving"
     case .dialing: "dialing"
     case .waiting(_, let moment): "waiting until \(rounded(moment))"
-    case .conversing: "conversing"
+    case .inSession: "inSession"
     case .closing: "closing"
     case .counting: "counting"
     case .finishing(.success): "finishing done"

@@ -23,7 +23,7 @@ enum Fixture {
   static let refusedMark = keys.mark(path: path, generation: 5)
   static let finish = Finish(
     total: Tally(items: 9, bytes: 900), unsent: 2, digest: 6, leftOut: LeftOut(present: 3),
-    leftBehind: [LeftBehind(name: Array("user.x".utf8), count: 1)])
+    lostAttributes: [LostAttribute(name: Array("user.x".utf8), count: 1)])
   static let done = Done(total: finish.total, losses: [Done.Loss(kind: .mode, count: 1)], notStored: 1)
   static let traffic = Traffic(sent: 800, saved: 70, seconds: 1.5)
   static let unsent = NotStored(path: Array("tree/gone".utf8), .vanished)
@@ -38,7 +38,7 @@ enum Fixture {
   }
 
   static func verdict(
-    _ parts: [Verdict.Part] = [.taken()], of transfer: TransferID = 77, streams: UInt16 = 16
+    _ parts: [Verdict.Judgement] = [.taken()], of transfer: TransferID = 77, streams: UInt16 = 16
   ) -> Verdict {
     Verdict(transfer: transfer, session: 88, window: 32 << 20, streams: streams, parts: parts)
   }
@@ -56,7 +56,7 @@ enum Fixture {
   }
 
   /// Through a relay, where this device has addresses to tell.
-  static func meeting(_ connection: UInt64, own: OwnWays? = nil) -> SenderEngine.Meeting {
+  static func meeting(_ connection: UInt64, own: OwnAddresses? = nil) -> SenderEngine.Meeting {
     SenderEngine.Meeting(
       connection: ConnectionID(connection), receiver: receiver, host: "host", address: "host:7",
       relay: own.map { _ in "relay" }, own: own)
@@ -65,11 +65,11 @@ enum Fixture {
   static func unfinished(
     _ identifier: TransferID, _ receiver: KeyFingerprint = receiver, unsent: UInt64 = 0, done: Done? = nil,
     refusals: [NotStored] = [], address: String = "", parts: Int = 1
-  ) -> SenderEngine.UnfinishedTransfer {
-    SenderEngine.UnfinishedTransfer(
+  ) -> SenderEngine.EarlierTransfer {
+    SenderEngine.EarlierTransfer(
       identifier: identifier, receiver: receiver, address: address,
       parts: Array(
-        repeating: SenderEngine.UnfinishedTransfer.Part(
+        repeating: SenderEngine.EarlierTransfer.Part(
           unsent: unsent, lastSeen: 1200, done: done, refusals: refusals), count: parts))
   }
 

@@ -14,7 +14,7 @@ import Testing
   private func found(_ devices: DeviceAddress...) -> SenderEngine.Event { .found(.success(devices), spread: 0) }
 
   /// A sender that continues a transfer whose receiver was last at a known address.
-  private func resuming(giveUpAfter: Double = 600, others: [SenderEngine.UnfinishedTransfer] = []) -> SenderTrial {
+  private func resuming(giveUpAfter: Double = 600, others: [SenderEngine.EarlierTransfer] = []) -> SenderTrial {
     var trial = SenderTrial(giveUpAfter: giveUpAfter, target: nil)
     trial.begin([Fixture.unfinished(7, address: "last:1")] + others)
     return trial

@@ -10,7 +10,7 @@ import Testing
   private let sources = [Fixture.summary(), Fixture.summary(["tree", "wood"]), Fixture.summary(["wood"])]
 
   /// The first part of a plan is being exported.
-  private func streaming(_ parts: [Verdict.Part]) -> SenderTrial {
+  private func streaming(_ parts: [Verdict.Judgement]) -> SenderTrial {
     .streaming(Fixture.verdict(parts), of: Array(sources.prefix(parts.count)))
   }
 
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test func `roots that the receiver leaves out are not exported, and count as failed`() {
-    let left = Verdict.Part.taken(without: [Verdict.LeftOutRoot(root: 1, code: .notAllowed)])
+    let left = Verdict.Judgement.taken(without: [Verdict.RefusedRoot(root: 1, code: .notAllowed)])
     var trial = SenderTrial()
     trial.sources = [sources[1]]
     trial.beginPairing()
@@ -77,10 +77,10 @@ import Testing
   }
 
   @Test func `a finished part whose DONE is recorded is not offered, and any other is`() {
-    let known = SenderEngine.UnfinishedTransfer(
+    let known = SenderEngine.EarlierTransfer(
       identifier: 7, receiver: Fixture.receiver,
       parts: [
-        SenderEngine.UnfinishedTransfer.Part(done: Fixture.done, unplaced: 2), SenderEngine.UnfinishedTransfer.Part(),
+        SenderEngine.EarlierTransfer.Part(done: Fixture.done, refusedRoots: 2), SenderEngine.EarlierTransfer.Part(),
       ])
     var trial = SenderTrial()
     trial.sources = Array(sources.prefix(2))
@@ -105,7 +105,7 @@ import Testing
     trial.beginPairing()
     trial.meet()
     trial.hear(.greeting(Fixture.greeting()))
-    let known = Verdict.Part.refused(Close(.nothingNewer))
+    let known = Verdict.Judgement.refused(Close(.nothingNewer))
     expect(trial.hear(.verdict(Fixture.verdict([known, known]))).contains("say 1 receipt"))
     let end = trial.close()
     expect(end.first?.hasPrefix("tell done 0/0 ") == true && end.first?.contains("failed") == false, "\(end)")
@@ -167,7 +167,7 @@ import Testing
   @Test func `a receiver that does not answer a failure has a minute`() {
     var trial = streaming([.taken(), .taken()])
     trial.take(.exported(trial.session, .failure(Failure(.exportFailed, "no export"))))
-    expect(trial.pass(SenderConversation.settling - 0.1).allSatisfy { !$0.hasPrefix("say") })
+    expect(trial.pass(SenderSession.settling - 0.1).allSatisfy { !$0.hasPrefix("say") })
     expect(trial.pass(0.1).first, is: "say 1 close 11 no export")
   }
 
@@ -274,7 +274,8 @@ import Testing
       TransferResult(
         total: Tally(items: items, bytes: items * 10), sentBytes: 0, heldBytes: items, seconds: 0, unsent: 1,
         losses: [Done.Loss(kind: .mode, count: items)], leftOut: LeftOut(present: 1, differing: 2), notStored: 3,
-        renamed: 2, leftBehind: [LeftBehind(name: [97], count: 4)], concludedAt: concludedAt, failedParts: failed))
+        renamed: 2, lostAttributes: [LostAttribute(name: [97], count: 4)], concludedAt: concludedAt, failedParts: failed
+      ))
   }
 
   private func combined(_ parts: [TransferOutcome]) -> TransferOutcome {
@@ -288,7 +289,7 @@ import Testing
       is: TransferResult(
         total: Tally(items: 3, bytes: 30), sentBytes: 7, savedBytes: 8, heldBytes: 3, seconds: 9, unsent: 2,
         losses: [Done.Loss(kind: .mode, count: 3)], leftOut: LeftOut(present: 2, differing: 4), notStored: 6,
-        renamed: 4, leftBehind: [LeftBehind(name: [97], count: 8)], concludedAt: 6))
+        renamed: 4, lostAttributes: [LostAttribute(name: [97], count: 8)], concludedAt: 6))
     // A part of this run makes it a result of this run.
     expect(try combined([part(1, concludedAt: 5), part(2)]).get().concludedAt == nil)
   }

@@ -77,7 +77,7 @@ private struct Path {
     path.run(2)
     expect(path.log, is: ["open 1.0", "open 1.1", "open 1.2", "open 1.3", "retire 1.2", "retire 1.3"])
     expect(path.trial.plan.found, is: 2)
-    // A retired stream that breaks has an heir for its unacknowledged frames, and the heir does not
+    // A retired stream that breaks has a replacement for its unacknowledged frames, and the replacement does not
     // count.
     expect(path.trial.end(3, .lost(hasBrought: true)), is: ["move 1.3 to 4", "open 1.4 for 3 attempts 1"])
     path.trial.join(4)
@@ -135,7 +135,7 @@ private struct Path {
   @Test func `nothing is measured while a stream is replaced`() {
     var path = Path(perStream: 100)
     path.run(0.2)
-    // Every heir is lost while it joins: there is always one that is starting.
+    // Every replacement is lost while it joins: there is always one that is starting.
     var number: StreamPlan.StreamNumber = 1
     for _ in 0..<8 {
       path.trial.end(number, .lost(hasBrought: true))

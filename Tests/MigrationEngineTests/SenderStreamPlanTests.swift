@@ -21,10 +21,10 @@ struct StreamPlanTrial {
 
   @discardableResult
   mutating func join(
-    _ number: StreamPlan.StreamNumber, by way: Way? = nil, after seconds: Double = 0
+    _ number: StreamPlan.StreamNumber, by address: InternetAddress? = nil, after seconds: Double = 0
   ) -> [String] {
     now += seconds
-    return did { plan, now, actions in plan.joined(number, by: way, now, &actions) }
+    return did { plan, now, actions in plan.joined(number, by: address, now, &actions) }
   }
 
   /// The actions; nil where the session ends.
@@ -53,11 +53,11 @@ struct StreamPlanTrial {
     }
   }
 
-  mutating func tell(_ ways: Ways) { plan.told(ways) }
+  mutating func tell(_ addresses: Addresses) { plan.told(addresses) }
 
-  mutating func tryWays() -> [String] {
-    var budget = WayBudget()
-    return did { plan, now, actions in plan.tryWays(within: &budget, now, &actions) }
+  mutating func tryAddresses() -> [String] {
+    var budget = AddressBudget()
+    return did { plan, now, actions in plan.tryAddresses(within: &budget, now, &actions) }
   }
 
   mutating func finish() -> [String] { did { plan, _, actions in plan.finish(&actions) } }

@@ -41,7 +41,7 @@ struct SenderTrial {
   }
 
   @discardableResult
-  mutating func meet(after seconds: Double = 0, own: OwnWays? = nil) -> [String] {
+  mutating func meet(after seconds: Double = 0, own: OwnAddresses? = nil) -> [String] {
     connection += 1
     return take(.dialed(.success(Fixture.meeting(connection, own: own)), spread: 0), after: seconds)
   }
@@ -92,7 +92,7 @@ struct SenderTrial {
   // MARK: Steps that many tests share
 
   /// Begins, and finds the transfers of earlier runs; without any, the receiver is reached.
-  mutating func begin(_ unfinished: [SenderEngine.UnfinishedTransfer] = [], isWalked: Bool = true) {
+  mutating func begin(_ unfinished: [SenderEngine.EarlierTransfer] = [], isWalked: Bool = true) {
     take(.begin)
     if isWalked { take(.walked(.success(sources))) }
     take(.lookedUp(.success(unfinished)))

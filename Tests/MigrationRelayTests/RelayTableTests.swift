@@ -22,12 +22,14 @@ private struct Script {
   }
 
   /// From where a connection comes.
-  static func way(_ id: RelayTable.ID) -> Way { Way(address: [192, 0, 2, 7], port: UInt16(truncatingIfNeeded: id)) }
+  static func address(_ id: RelayTable.ID) -> InternetAddress {
+    InternetAddress(address: [192, 0, 2, 7], port: UInt16(truncatingIfNeeded: id))
+  }
 
   @discardableResult
   mutating func arrive(_ id: RelayTable.ID, _ network: String = "n") -> [RelayTable.Action] {
     table.arrived(
-      id, at: Self.way(id), network: network, challenge: Self.challenge, now: now)
+      id, at: Self.address(id), network: network, challenge: Self.challenge, now: now)
   }
 
   mutating func say(_ id: RelayTable.ID, _ frame: RelayFrame) -> [RelayTable.Action] {
@@ -78,7 +80,8 @@ private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> Re
     let place = try script.register(1)
     let call = try script.call(2, .call(place))
     expect(
-      script.ask(3, .answer(call)), is: [.say(2, .joined(Script.way(2))), .say(3, .joined(Script.way(3))), .join(2, 3)])
+      script.ask(3, .answer(call)),
+      is: [.say(2, .joined(Script.address(2))), .say(3, .joined(Script.address(3))), .join(2, 3)])
     expect(script.table.counters.calls, is: 1)
     // The end of one is the end of the other, and the place is still there.
     expect(script.table.closed(2), is: [.close(3)])

@@ -49,7 +49,7 @@ import Testing
     expect(times.max() ?? 60 < 30)
   }
 
-  /// A millisecond after another: the flood, the honest device, and the door between.
+  /// A millisecond after another: the flood, the honest device, and the admission between.
   private struct World {
     private typealias Ticket = Admission.Ticket
 
@@ -122,7 +122,7 @@ import Testing
       guard ticket == honest?.ticket else { return }
       honest = nil
       redials = now + pause
-      pause = min(Backoff.longestAtDoor, pause * 2)
+      pause = min(Backoff.longestBeforeReady, pause * 2)
     }
 
     /// The honest device goes a step further; whether it is through.

@@ -135,7 +135,7 @@ import Testing
         Issue.record("the end is not noticed")
         return
       }
-      // Its last words have had their chance.
+      // Its last messages have had their chance.
       _ = link.step(now: 101)
       expect(link.interest == nil)
       expect(link.nextMoment == nil)

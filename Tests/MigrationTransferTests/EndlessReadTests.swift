@@ -139,7 +139,7 @@ import Testing
     }
     var frame = StrangeFrame()
     let content = [UInt8](repeating: 7, count: 1 << 20)
-    let place = ChunkPlace(path: try ArchivePath(Array("root/file".utf8)), generation: 1, range: 0..<UInt64(1 << 20))
+    let place = FilePiece(path: try ArchivePath(Array("root/file".utf8)), generation: 1, range: 0..<UInt64(1 << 20))
     frame.chunk(place, content, accept.keys)
     client.connection.passReady()
     try client.say(

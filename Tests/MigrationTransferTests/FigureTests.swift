@@ -124,7 +124,9 @@ extension TransferResult {
     try Descriptor.open(source.at("file")).setAttribute(name, [1])
     let receiver = try RunningReceiver(destination)
     let sent = try send([source.at("file")], to: try receiver.port(), code: try receiver.events.code())
-    for result in [sent, try receiver.result()] { expect(result.leftBehind, is: [LeftBehind(name: name, count: 1)]) }
+    for result in [sent, try receiver.result()] {
+      expect(result.lostAttributes, is: [LostAttribute(name: name, count: 1)])
+    }
   }
 
   @Test func `the first beginning and the last end count`() {

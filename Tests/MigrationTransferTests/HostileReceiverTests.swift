@@ -33,7 +33,7 @@ import Testing
   }
 
   /// As `play`, from the moment at which the plan has come.
-  private func weigh(_ act: (StrangeReceiver, inout StrangeSender) throws -> Void) throws -> Failure? {
+  private func judgePlan(_ act: (StrangeReceiver, inout StrangeSender) throws -> Void) throws -> Failure? {
     try play { receiver, control in
       control.control.say(StrangeReceiver.greeting)
       _ = try control.next { if case .plan = $0 { true } else { nil } }
@@ -96,7 +96,7 @@ import Testing
     StrangeReceiver.verdict([.taken(without: [.init(root: 1, code: .notAllowed)])]), StrangeReceiver.accept,
   ])
   func `an answer to the plan that is not right is refused`(message: ControlMessage) throws {
-    let failure = try weigh { _, control in control.control.say(message) }
+    let failure = try judgePlan { _, control in control.control.say(message) }
     expect(failure?.kind, is: .failed)
   }
 

@@ -52,7 +52,7 @@ import Testing
   }
 
   /// Takes an entry of the store as another process would, as soon as it is free.
-  private func take(_ transfer: TransferID) throws -> TransferEntry {
+  private func take(_ transfer: TransferID) throws -> LockedTransferRecord {
     let deadline = soon()
     while BootInstant.now() < deadline {
       do {
@@ -82,7 +82,7 @@ import Testing
 
   @Test func `a transfer that another process holds at the start is known, and resumes after it`() throws {
     let (known, transfer) = try leaveOne()
-    var other: TransferEntry? = try take(transfer)
+    var other: LockedTransferRecord? = try take(transfer)
     let receiver = try receiver()
     let port = try receiver.port()
     expect(try comeBack(known, to: transfer, port), is: .silent)
@@ -98,7 +98,7 @@ import Testing
     let (known, transfer) = try leaveOne()
     let receiver = try receiver()
     let port = try receiver.port()
-    var other: TransferEntry? = try take(transfer)
+    var other: LockedTransferRecord? = try take(transfer)
     expect(try comeBack(known, to: transfer, port), is: .silent)
     withExtendedLifetime(other) {}
     other = nil
@@ -107,7 +107,7 @@ import Testing
   }
 
   @Test
-  func `a transfer is let go of beside the last words of a stream, and with it old tombstones`()
+  func `a transfer is let go of beside the last messages of a stream, and with it old tombstones`()
     throws
   {
     let receiver = try receiver()
@@ -116,7 +116,7 @@ import Testing
     let accept = try #require(try sender.begin(StrangeSender.offer([Self.root])))
     var stream = try sender.join(port, Join(session: accept.session, stream: 0))
     let finished = try #require(try store.list().transfers.first?.remembered)
-    var tombstone = RememberedTransfer(
+    var tombstone = TransferRecord(
       transfer: 1, role: .receiver, identity: finished.identity, peer: finished.peer, label: "",
       address: finished.address, started: 1, lastSeen: 1, total: Tally(), held: Tally(), subject: finished.subject,
       plan: finished.plan, parts: finished.parts)

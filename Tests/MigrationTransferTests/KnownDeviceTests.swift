@@ -67,7 +67,7 @@ import Testing
     _ = try sender("a", to: try receiver.port(), code: try receiver.events.code()).result()
     // The record of one that died before it could remove it.
     let device = try #require(try sending.devices().first)
-    var remembered = RememberedTransfer(
+    var remembered = TransferRecord(
       transfer: 7, role: .sender, identity: device.identity, peer: device.peer, label: "", address: device.address,
       started: 1, lastSeen: 2, total: Tally(items: 1, bytes: 5), held: Tally(items: 1, bytes: 5),
       subject: .sources([source.at("a")]),
@@ -76,7 +76,7 @@ import Testing
           .folders([Root(kind: .file, name: Array("a".utf8))]), name: "a",
           sources: try FolderSource(paths: [source.at("a")]).identities(by: sending.naming()))
       ]),
-      parts: [RememberedTransfer.Part()])
+      parts: [TransferRecord.Part()])
     remembered.parts[0].finished = .init(
       done: Done(total: Tally(items: 1, bytes: 5)), at: Timestamp.coarseNow().seconds)
     _ = try sending.create(remembered)

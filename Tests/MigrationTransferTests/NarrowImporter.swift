@@ -50,7 +50,7 @@ private struct NarrowDisk: StagingDisk {
     abilities.nameRules = .noWindowsCharacters
     return abilities
   }
-  func places() -> any StagingPlaces { disk.places() }
+  func places() -> any StagingTree { disk.places() }
   func synchronize() throws(SystemError) { try disk.synchronize() }
   func space() -> FileSystemSpace? { disk.space() }
   var destination: (any ImportDestination)? { disk }

@@ -18,7 +18,7 @@ struct PlayedReceiver {
   /// A receiver that shows a code.
   init(
     asksConsent: Bool = false, asksRestart: Bool = false, giveUpAfter: Double = 600,
-    known: [ReceiverEngine.KnownTransfer] = []
+    known: [ReceiverEngine.EarlierTransfer] = []
   ) {
     var settings = ReceiverEngine.Settings(
       greeting: Greeting(role: .receiver, label: "new", software: "test", features: []), giveUpAfter: giveUpAfter)

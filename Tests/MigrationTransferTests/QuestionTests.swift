@@ -11,7 +11,7 @@ import Testing
   private static let key = KeyFingerprint(digest: Array(repeating: 7, count: 32))
 
   private func spent() -> PlayedReceiver {
-    let known = ReceiverEngine.KnownTransfer(
+    let known = ReceiverEngine.EarlierTransfer(
       identifier: 1, client: Self.key, plan: Plan([Part(.folders([Root(kind: .file, name: [1])]), name: "b")]))
     var receiver = PlayedReceiver(asksConsent: true, asksRestart: true, known: [known])
     receiver.spendGuesses()
@@ -27,7 +27,7 @@ import Testing
     let plan = Plan([Part(.folders([Root(kind: .file, name: [1])]), name: "a")])
     receiver.feed(.received(id, .plan(plan)))
     receiver.feed(
-      .weighed(
+      .planJudged(
         SessionNumber(1), .success([0: .success(ReceiverEngine.Examination(availableBytes: nil))]), session: 5))
     return id
   }

@@ -44,23 +44,23 @@ import Testing
     expect(isShared)
   }
 
-  @Test func `strangers that come to the door without an end do not prolong a race`() throws {
+  @Test func `strangers that connect without an end do not prolong a race`() throws {
     let closed = try HeldPort()
-    let door = try ListeningSocket(on: .loopback(port: 0))
-    let (address, deadline) = (door.address, soon())
-    var course = try Race.Course(
+    let listener = try ListeningSocket(on: .loopback(port: 0))
+    let (address, deadline) = (listener.address, soon())
+    var running = try Race.Running(
       Race(addresses: [.loopback(port: closed.number)], isRound: true, patience: 0.2, wakeup: Wakeup()) { false },
-      with: door)
+      with: listener)
     #expect(throws: Race.End.self) {
       while BootInstant.now() < deadline {
         let stranger = try StreamSocket.toThisMachine(address.port, from: "127.0.0.2")
-        _ = try course.next()
+        _ = try running.next()
         _ = consume stranger
       }
     }
   }
 
-  @Test func `a round shakes hands with a bounded number of those that come to its door`() throws {
+  @Test func `a round shakes hands with a bounded number of those that connect to it`() throws {
     final class Stranger {
       let socket: StreamSocket
       init(_ socket: consuming StreamSocket) { self.socket = socket }
@@ -77,19 +77,21 @@ import Testing
     let (isOver, identity) = (AtomicFlag(), try Identity.generate())
     let round = try RunningThread("round") {
       defer { isOver.set() }
-      let round = WayRound(
+      let round = DirectDial(
         context: try TLSContext(role: .client, identity: identity), receiver: identity.fingerprint,
         hasSmallSegments: false, port: port, length: 1
       ) { false }
-      #expect(throws: ConnectionError.self) { _ = try round.run([MigrationWire.Way(address)], Wakeup()).remoteAddress }
+      #expect(throws: ConnectionError.self) {
+        _ = try round.run([MigrationWire.InternetAddress(address)], Wakeup()).remoteAddress
+      }
     }
     var strangers: [Stranger] = []
-    while !isOver.isSet, strangers.count < 2 * WayRound.mostGreetings {
+    while !isOver.isSet, strangers.count < 2 * DirectDial.mostGreetings {
       if let socket = try? StreamSocket.toThisMachine(port, from: "127.0.0.2") { strangers.append(Stranger(socket)) }
     }
     try round.value()
     let greeted = strangers.count(where: \.isGreeted)
-    expect((1...WayRound.mostGreetings).contains(greeted) && strangers.count > WayRound.mostGreetings, "\(greeted)")
+    expect((1...DirectDial.mostGreetings).contains(greeted) && strangers.count > DirectDial.mostGreetings, "\(greeted)")
   }
 
   /// Returns false if a port is not shared.
@@ -102,15 +104,15 @@ import Testing
     guard let socket = try? StreamSocket.connect(to: other, from: .shared(own.port)) else { return false }
     // Nothing listens there: the kernel has answered this one already.
     #expect(throws: SystemError.self) { while try !socket.finishConnecting() {} }
-    let door = try ListeningSocket(host: nil, port: own.port, sharesPort: true)
-    var course = try Race.Course(
+    let listener = try ListeningSocket(host: nil, port: own.port, sharesPort: true)
+    var running = try Race.Running(
       Race(addresses: [other], isRound: true, port: .shared(own.port), patience: 60, wakeup: Wakeup()) { false },
-      with: door)
-    // The other end reaches the door, although the address has failed here.
+      with: listener)
+    // The other end reaches the listening socket, although the address has failed here.
     do {
       let reached = try Race(addresses: [own], port: .shared(other.port), patience: 60, wakeup: Wakeup()) { false }
         .run()
-      expect(try course.next().remoteAddress == other && reached.remoteAddress == own)
+      expect(try running.next().remoteAddress == other && reached.remoteAddress == own)
       return true
     } catch Race.End.lost(_, _, let error) where error.errno == EADDRINUSE { return false }
   }
@@ -161,7 +163,7 @@ import Testing
     let refused = SystemError(errno: 111, operation: "connect")
     expect(AddressRace.Obstacle(refused), is: .refused)
     for number: CInt in [100, 101, 112, 113] {
-      expect(AddressRace.Obstacle(SystemError(errno: number, operation: "connect")), is: .noWay)
+      expect(AddressRace.Obstacle(SystemError(errno: number, operation: "connect")), is: .noRoute)
     }
     for number: CInt in [1, 13] {
       expect(AddressRace.Obstacle(SystemError(errno: number, operation: "connect")), is: .forbidden)

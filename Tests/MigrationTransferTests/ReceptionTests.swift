@@ -54,9 +54,9 @@ import Testing
     let first = try sender.join(port, Join(session: accept.session, stream: 3))
     var again = try sender.join(port, Join(session: accept.session, stream: 3))
     try expectEnd(&again)
-    var heir = try sender.join(port, Join(session: accept.session, stream: 4, replaces: 5))
-    try heir.say(try directory())
-    expect(try heir.connection.readExactly(1, until: soon()), is: [FrameType.ack.rawValue])
+    var replacement = try sender.join(port, Join(session: accept.session, stream: 4, replaces: 5))
+    try replacement.say(try directory())
+    expect(try replacement.connection.readExactly(1, until: soon()), is: [FrameType.ack.rawValue])
     var late = try sender.join(port, Join(session: accept.session, stream: 5))
     try expectEnd(&late)
     sender.control.say(.close(Close(.interrupted, "enough")))
@@ -65,7 +65,7 @@ import Testing
     _ = consume first
   }
 
-  @Test func `the heir of a stream that never came ends all other streams of the session`() throws {
+  @Test func `the replacement of a stream that never came ends all other streams of the session`() throws {
     let receiver = try RunningReceiver(try Scratch())
     var sender = try StrangeClient(port: try receiver.port()).pair(try receiver.events.code())
     let accept = try begin(&sender)
@@ -73,12 +73,12 @@ import Testing
     var first = try sender.join(port, Join(session: accept.session, stream: 0))
     try first.say(try directory())
     expect(try first.connection.readExactly(1, until: soon()), is: [FrameType.ack.rawValue])
-    let heir = try sender.join(port, Join(session: accept.session, stream: 2, replaces: 1))
+    let replacement = try sender.join(port, Join(session: accept.session, stream: 2, replaces: 1))
     try expectEnd(&first)
     sender.control.say(.close(Close(.interrupted, "enough")))
     sender.control.close()
     expect(receiver.failure()?.kind, is: .connectionLost)
-    _ = consume heir
+    _ = consume replacement
   }
 
   @Test func `a silent data stream ends with its control connection`() throws {

@@ -19,7 +19,7 @@ import Testing
 
   @Test func `a relay gives one place, and rings only behind it`() throws {
     let (place, call) = (try #require(RelayPlace(withoutCheck: 12)), RelayCall([UInt8](repeating: 1, count: 16)))
-    let caller = Way(address: [192, 0, 2, 7], port: 40_001)
+    let caller = InternetAddress(address: [192, 0, 2, 7], port: 40_001)
     var registration = RelayRegistration(now: 0)
     #expect(throws: RelayTrouble.foreign) { try registration.take(.ring(call, caller), now: 0) }
     registration = try Self.placed()

@@ -125,7 +125,7 @@ private final class Barrier: Sendable {
   @Test func `a sender that was killed after the last answer reports it, and asks for nothing`() throws {
     let pair = try Pair()
     let identity = try Identity.generate()
-    var remembered = RememberedTransfer(
+    var remembered = TransferRecord(
       transfer: 7, role: .sender, identity: try identity.encoded(), peer: identity.fingerprint, label: "", address: "",
       started: 1, lastSeen: 2, total: Tally(items: 3, bytes: 4), held: Tally(items: 3, bytes: 4),
       subject: .sources([pair.source.at("tree")]),
@@ -134,7 +134,7 @@ private final class Barrier: Sendable {
           .folders([Root(kind: .directory, name: Array("tree".utf8))]), name: "tree",
           sources: try FolderSource(paths: [pair.source.at("tree")]).identities(by: pair.sendingStore.naming()))
       ]),
-      parts: [RememberedTransfer.Part()])
+      parts: [TransferRecord.Part()])
     remembered.parts[0].finished = .init(
       done: Done(total: Tally(items: 3, bytes: 4)), at: Timestamp.coarseNow().seconds)
     remembered.parts[0].unsent = 1
@@ -161,12 +161,12 @@ private final class Barrier: Sendable {
     let pair = try Pair()
     let identity = try Identity.generate()
     _ = try pair.receivingStore.create(
-      RememberedTransfer(
+      TransferRecord(
         transfer: 7, role: .receiver, identity: try identity.encoded(), peer: identity.fingerprint, label: "",
         address: "", started: 1, lastSeen: 2, total: Tally(items: 3, bytes: 4), held: Tally(),
         subject: .destination(try StagingArea(at: Array(pair.destination.path.utf8)).place(), port: 1),
         plan: Plan([Part(.folders([Root(kind: .directory, name: [0x61])]), name: "a")]),
-        parts: [RememberedTransfer.Part()]))
+        parts: [TransferRecord.Part()]))
     let receiver = try pair.receiver()
     let sender = try pair.sender(to: try receiver.port(), code: try receiver.events.code())
     _ = try sender.result()

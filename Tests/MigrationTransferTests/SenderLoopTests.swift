@@ -22,7 +22,7 @@ private final class StrangeSource: ItemSource {
   ) throws(Failure) -> ExportResult { throw Failure(.stopped, "stopped") }
 }
 
-/// A door that a test opens, at the latest when the test ends.
+/// A gate that a test opens, at the latest when the test ends.
 private final class Gate: Sendable {
   private let isOpen = Condition(false)
 
@@ -49,8 +49,8 @@ private final class Gate: Sendable {
       isAsked.pass()
       throw Failure(.source, "it is gone")
     }
-    let door = try ListeningSocket(on: .loopback(port: 0))
-    let sender = try sender(of: source, at: door.port)
+    let listener = try ListeningSocket(on: .loopback(port: 0))
+    let sender = try sender(of: source, at: listener.port)
     let end = try RunningThread("sender") {
       try sender.run { (_) throws(Failure) in
         isAsked.open()
@@ -78,8 +78,8 @@ private final class Gate: Sendable {
       throw Failure(.stopped, "it was stopped")
     }
     // The walk would be waited for only behind a pairing.
-    let door = try ListeningSocket(on: .loopback(port: 0))
-    let sender = try sender(of: source, at: door.port)
+    let listener = try ListeningSocket(on: .loopback(port: 0))
+    let sender = try sender(of: source, at: listener.port)
     let end = try RunningThread("sender") {
       try sender.run { (_) throws(Failure) in
         sender.stop(.terminated)
@@ -111,12 +111,12 @@ private final class Gate: Sendable {
     let store = TransferStore(home: scratch.at("home"))
     let identity = try Identity.generate()
     _ = try store.create(
-      RememberedTransfer(
+      TransferRecord(
         transfer: 7, role: .sender, identity: try identity.encoded(), peer: identity.fingerprint, label: "",
         address: "",
         started: 1, lastSeen: 2, total: Tally(), held: Tally(), subject: .sources(try source.origin()),
         plan: Plan([Part(.folders([Root(kind: .file, name: Array("file".utf8))]), name: "file")]),
-        parts: [RememberedTransfer.Part()]))
+        parts: [TransferRecord.Part()]))
     // Another device is at the address now.
     let receiver = try StrangeReceiver()
     let sender = Sender(Sender.Options(to: receiver.port), sources: [source], store: store) { _ in }
@@ -161,7 +161,7 @@ private final class Gate: Sendable {
       .pairing(PairingKeys(secret: try PairingCode(number: 1).stretched(), identity: identity, tries: nil)))
     let order = SenderEngine.ExportOrder(
       transfer: 3, part: 0, accept: Accept(keys: TransferKeys(hashKey: 4)), window: Limits.window, request: nil,
-      isCompressible: false, leftOut: [])
+      isCompressible: false, refusedRoots: [])
     let plan = Plan([Part(.folders([Root(kind: .file, name: [0x61])]), name: "a")])
     let session = SessionNumber(7)
     let before: [(SenderEngine.Action, String)] = [
@@ -193,7 +193,7 @@ private final class Gate: Sendable {
     performer.keep(
       .met(
         MetReceiver(
-          try receiver.accept(), SendingTransfer(identity, receiver: identity.fingerprint, meeting: nil),
+          try receiver.accept(), OutgoingTransferContext(identity, receiver: identity.fingerprint, meeting: nil),
           try TLSContext(role: .client, identity: identity), nil)))
     try client.value()
     try expectActions(inSession)

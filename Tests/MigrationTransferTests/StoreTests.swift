@@ -19,13 +19,13 @@ import Testing
     store = TransferStore(home: scratch.at("home"))
   }
 
-  private func sending(_ transfer: TransferID, _ sources: [String] = ["/a", "/b"]) throws -> RememberedTransfer {
+  private func sending(_ transfer: TransferID, _ sources: [String] = ["/a", "/b"]) throws -> TransferRecord {
     let identity = try Identity.generate()
-    return RememberedTransfer(
+    return TransferRecord(
       transfer: transfer, role: .sender, identity: try identity.encoded(), peer: identity.fingerprint, label: "Ärmel",
       address: "192.0.2.7:47470", started: 1000, lastSeen: 2000 + Int64(truncatingIfNeeded: transfer),
       total: Tally(items: 3, bytes: 4), held: Tally(items: 1, bytes: 2),
-      subject: .sources(sources.map { Array($0.utf8) }), plan: Self.plan, parts: [RememberedTransfer.Part()])
+      subject: .sources(sources.map { Array($0.utf8) }), plan: Self.plan, parts: [TransferRecord.Part()])
   }
 
   private static let plan = Plan([Part(.folders([Root(kind: .file, name: [0x61, 0xFF])]), name: "a")])
@@ -38,12 +38,12 @@ import Testing
     }
   }
 
-  private func receiving(_ transfer: TransferID, into path: [UInt8], done: Int64? = nil) throws -> RememberedTransfer {
+  private func receiving(_ transfer: TransferID, into path: [UInt8], done: Int64? = nil) throws -> TransferRecord {
     var remembered = try sending(transfer)
-    remembered = RememberedTransfer(
+    remembered = TransferRecord(
       transfer: transfer, role: .receiver, identity: remembered.identity, peer: remembered.peer, label: "",
       address: "192.0.2.9:1", started: 1, lastSeen: 2, total: remembered.total, held: remembered.held,
-      subject: .destination(path, port: 47471), plan: Self.plan, parts: [RememberedTransfer.Part()])
+      subject: .destination(path, port: 47471), plan: Self.plan, parts: [TransferRecord.Part()])
     remembered.parts[0].begun = .init(
       keys: TransferKeys(hashKey: 6), totals: PartTotals(items: 1, bytes: 2, allocated: 3))
     remembered.parts[0].finished = done.map { .init(done: Done(total: Tally(items: 1, bytes: 2)), at: $0) }
@@ -57,7 +57,7 @@ import Testing
     let (root, long) = (
       Root(kind: .directory, name: [0x61]), String(repeating: "/" + String(repeating: "a", count: 254), count: 250)
     )
-    var many = RememberedTransfer(
+    var many = TransferRecord(
       transfer: 4, role: .receiver, identity: one.identity, peer: one.peer, label: "", address: "192.0.2.9:1",
       started: 1, lastSeen: 2, total: one.total, held: one.held, subject: one.subject,
       plan: Plan((0..<20).map { Part(.folders([root]), name: "\($0)") }),
@@ -68,8 +68,8 @@ import Testing
       }
     }
     let bytes = many.encoded
-    expect(bytes.count <= RememberedTransfer.sizeLimit)
-    let read = try RememberedTransfer(encoded: bytes)
+    expect(bytes.count <= TransferRecord.sizeLimit)
+    let read = try TransferRecord(encoded: bytes)
     let named = read.parts.map(\.notStored.count)
     expect(named.first == 0 && named.last == 60 && named == named.sorted())
     expect(read.parts[0].finished == one.parts[0].finished && read.parts[0].unsent == 6)
@@ -118,12 +118,12 @@ import Testing
       Consent.Subject(part: "role home", kind: .files, places: [[0x64], [0xFF]]): true,
       Consent.Subject(part: "app x", kind: .secrets, places: []): false,
     ])
-    elsewhere.parts[0].unplaced = 3
+    elsewhere.parts[0].refusedRoots = 3
     elsewhere.meeting = [UInt8](0..<32)
     for remembered in [
       elsewhere, try sending(1), try receiving(2, into: [0x2F, 0xFF]), try receiving(3, into: [0x2F], done: 77),
     ] {
-      expect(try RememberedTransfer(encoded: remembered.encoded), is: remembered)
+      expect(try TransferRecord(encoded: remembered.encoded), is: remembered)
     }
   }
 
@@ -203,8 +203,8 @@ import Testing
     var remembered = try receiving(2, into: [0x2F], done: 77)
     remembered.parts[0].notStored = try refusals(Limits.notStored + 9, long: 200).nameable
     expect(remembered.parts[0].notStored.count, is: Limits.notStored)
-    expect(remembered.encoded.count < RememberedTransfer.sizeLimit)
-    expect(try RememberedTransfer(encoded: remembered.encoded), is: remembered)
+    expect(remembered.encoded.count < TransferRecord.sizeLimit)
+    expect(try TransferRecord(encoded: remembered.encoded), is: remembered)
   }
 
   /// A finished transfer as versions wrote it that remembered no names.
@@ -216,13 +216,13 @@ import Testing
 
   @Test func `an earlier version's record without names is read`() throws {
     let old = try #require(Data(base64Encoded: Self.nameless))
-    let remembered = try RememberedTransfer(encoded: Array(old))
+    let remembered = try TransferRecord(encoded: Array(old))
     expect(remembered.parts[0].finished?.done.notStored, is: 3)
-    expect(RememberedTransfer.isOlder(Array(old)) && !RememberedTransfer.isOlder(remembered.encoded))
+    expect(TransferRecord.isOlder(Array(old)) && !TransferRecord.isOlder(remembered.encoded))
   }
 
   /// A record as version 1 wrote it, with the key of its tags in front of the other one.
-  private func older(_ remembered: RememberedTransfer) throws -> [UInt8] {
+  private func older(_ remembered: TransferRecord) throws -> [UInt8] {
     let encoded = remembered.encoded
     var fields = try Fields(encoded.span, 16..<encoded.count - 16, of: "a record").unknown(besides: 12...255)
     if remembered.role == .receiver {
@@ -272,12 +272,12 @@ import Testing
   @Test func `a state that is cut or changed anywhere is refused`() throws {
     let bytes = try receiving(2, into: Array("/d".utf8), done: 5).encoded
     for count in 0..<bytes.count {
-      #expect(throws: Violation.self) { try RememberedTransfer(encoded: Array(bytes[..<count])) }
+      #expect(throws: Violation.self) { try TransferRecord(encoded: Array(bytes[..<count])) }
     }
     for index in bytes.indices {
       var changed = bytes
       changed[index] ^= 1 << UInt8(index % 8)
-      #expect(throws: Violation.self) { try RememberedTransfer(encoded: changed) }
+      #expect(throws: Violation.self) { try TransferRecord(encoded: changed) }
     }
   }
 
@@ -310,7 +310,7 @@ import Testing
   }
 
   @Test func `a record in use is listed as such, taken by no other process, and not forgotten`() throws {
-    var entry: TransferEntry? = try store.create(try sending(0xABCD << 112))
+    var entry: LockedTransferRecord? = try store.create(try sending(0xABCD << 112))
     expect(try store.list().transfers.map(\.isInUse), is: [true])
     let busy = #expect(throws: Failure.self) { try store.open(0xABCD << 112, role: .sender) }
     expect(busy?.kind, is: .refused)
@@ -353,7 +353,7 @@ import Testing
   }
 
   /// Stages a part, and lets a receiver of the store have been there.
-  private func stage(_ remembered: RememberedTransfer) throws {
+  private func stage(_ remembered: TransferRecord) throws {
     let area = try StagingArea(at: try #require(remembered.destination))
     let known = try #require(remembered.offer(ofPart: 0))
     _ = try area.stage(
@@ -462,7 +462,7 @@ import Testing
 extension TransferStore {
   /// Creates a record that no process holds. A program that another test is just starting inherits its
   /// lock, until it runs.
-  func leave(_ remembered: RememberedTransfer) throws {
+  func leave(_ remembered: TransferRecord) throws {
     _ = try create(remembered)
     let deadline = soon()
     while try list().transfers.contains(where: { $0.remembered.transfer == remembered.transfer && $0.isInUse }) {

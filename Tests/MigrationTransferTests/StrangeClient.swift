@@ -242,12 +242,12 @@ struct StrangeFrame {
 
   mutating func file(_ record: ItemRecord, _ content: [UInt8], _ keys: TransferKeys, spoil: Bool = false) {
     item(record)
-    let place = ChunkPlace(path: record.path, generation: record.generation, range: 0..<record.size)
+    let place = FilePiece(path: record.path, generation: record.generation, range: 0..<record.size)
     EntryWriter.content(length: content.count, keys.check(place, content.span), to: &entries)
     entries.array(spoil ? content.map { $0 ^ 1 } : content)
   }
 
-  mutating func chunk(_ place: ChunkPlace, _ content: [UInt8], _ keys: TransferKeys) {
+  mutating func chunk(_ place: FilePiece, _ content: [UInt8], _ keys: TransferKeys) {
     EntryWriter.place(place, keys.check(place, content.span), to: &entries)
     entries.array(content)
   }

@@ -113,7 +113,7 @@ final class StrangeReceiver: Sendable {
     Greeting(role: .receiver, label: "strange", software: "test", features: []))
 
   static func verdict(
-    window: UInt64 = Limits.window, streams: UInt16 = 1, _ parts: [Verdict.Part] = [.taken()]
+    window: UInt64 = Limits.window, streams: UInt16 = 1, _ parts: [Verdict.Judgement] = [.taken()]
   ) -> ControlMessage {
     .verdict(Verdict(transfer: 1, session: 2, window: window, streams: streams, parts: parts))
   }

@@ -28,7 +28,7 @@ import Testing
     let receiver = try RunningReceiver(destination, giveUpAfter: 10)
     let proxy = try Proxy(to: try receiver.port(), refusing: 2...2) { _, _ in .pass }
     let sent = try send(source, to: receiver, through: proxy, streams: 2, limit: 10_000_000)
-    // The conversation, two streams, and the heir of the refused one.
+    // The conversation, two streams, and the replacement of the refused one.
     expect(proxy.connections, is: 4)
     sent.expectSentOnce()
     sent.expectAgreement(with: try receiver.result())

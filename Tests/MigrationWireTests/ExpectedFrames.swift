@@ -113,7 +113,7 @@ enum Expected {
   }
 
   private static func verdict(
-    _ parts: [Verdict.Part], window: UInt64 = 1 << 26, streams: UInt16 = 4, flags: Verdict.Flags = []
+    _ parts: [Verdict.Judgement], window: UInt64 = 1 << 26, streams: UInt16 = 4, flags: Verdict.Flags = []
   ) -> Frame {
     .control(
       .verdict(
@@ -182,7 +182,7 @@ enum Expected {
     ]),
     "verdict-without": verdict([
       .taken(without: [
-        Verdict.LeftOutRoot(root: 0, code: .notAllowed), Verdict.LeftOutRoot(root: 2, code: .exists),
+        Verdict.RefusedRoot(root: 0, code: .notAllowed), Verdict.RefusedRoot(root: 2, code: .exists),
       ])
     ]),
     "failed": .control(.failed(Failed(part: 2, Close(.storage, "the disk has failed")))),
@@ -221,9 +221,9 @@ enum Expected {
       .finish(
         Finish(
           total: Tally(items: 12, bytes: 3456), unsent: 1, digest: counted(0x80), withheld: 5,
-          leftBehind: [
-            LeftBehind(name: ascii("security.capability"), count: 1),
-            LeftBehind(name: ascii("security.selinux"), count: 4000),
+          lostAttributes: [
+            LostAttribute(name: ascii("security.capability"), count: 1),
+            LostAttribute(name: ascii("security.selinux"), count: 4000),
           ]))),
     "finish-left-out": .control(
       .finish(
@@ -267,15 +267,15 @@ enum Expected {
       .done(Done(total: Tally(items: 12, bytes: 3456), removed: Done.Removed(count: 9, unsettled: 4)))),
     "done-not-stored": .control(.done(Done(total: Tally(items: 12, bytes: 3456), notStored: 3))),
     "receipt": .control(.receipt),
-    "ways": .control(
-      .ways(
-        Ways(
+    "addresses": .control(
+      .addresses(
+        Addresses(
           listening: [
-            Way(address: [192, 0, 2, 7], port: 47470),
-            Way(address: bytes(hex: "20010db8000000000000000000000007"), port: 47470),
+            InternetAddress(address: [192, 0, 2, 7], port: 47470),
+            InternetAddress(address: bytes(hex: "20010db8000000000000000000000007"), port: 47470),
           ],
-          dialling: [Way(address: [203, 0, 113, 9], port: 40001)]))),
-    "ways-none": .control(.ways(Ways(listening: [], dialling: []))),
+          dialling: [InternetAddress(address: [203, 0, 113, 9], port: 40001)]))),
+    "addresses-none": .control(.addresses(Addresses(listening: [], dialling: []))),
     "ping": .control(.ping(1)),
     "pong": .control(.pong(.max)),
     "close": .control(.close(Close(.interrupted, "interrupted"))),
@@ -338,8 +338,8 @@ enum Expected {
     ItemRecord(path: path(name), generation: counted(0xA0), body: body)
   }
 
-  private static func film(_ range: Range<UInt64>, isHole: Bool = false) -> ChunkPlace {
-    ChunkPlace(path: path("photos/film.mov"), generation: counted(0xA0), range: range, isHole: isHole)
+  private static func film(_ range: Range<UInt64>, isHole: Bool = false) -> FilePiece {
+    FilePiece(path: path("photos/film.mov"), generation: counted(0xA0), range: range, isHole: isHole)
   }
 
   private static let content = Frame.Content(check: 0xea58_9eb8_2bb6_b605, data: ascii("Hello, peer!\n"))

@@ -13,8 +13,8 @@ enum Frame: Equatable {
   /// An entry with its data.
   enum Piece: Equatable {
     case item(ItemRecord, Content?)
-    case chunk(ChunkPlace, ChunkCheck, [UInt8])
-    case hole(ChunkPlace, ChunkCheck)
+    case chunk(FilePiece, ChunkCheck, [UInt8])
+    case hole(FilePiece, ChunkCheck)
   }
 
   struct Content: Equatable {

@@ -14,8 +14,8 @@ import Testing
   static let records: [JournalRecord] = [
     .opened(9), .item(file, check), .item(file, nil),
     .item(ItemRecord(path: path("d"), generation: 1, body: .directory), nil),
-    .range(ChunkPlace(path: path("d/f"), generation: 7, range: 0..<1), check),
-    .range(ChunkPlace(path: path("d/f"), generation: 7, range: 5..<Limits.fileSize, isHole: true), check),
+    .range(FilePiece(path: path("d/f"), generation: 7, range: 0..<1), check),
+    .range(FilePiece(path: path("d/f"), generation: 7, range: 5..<Limits.fileSize, isHole: true), check),
     .sealed(file), .discarded(path("d/f")), .synced(upTo: .max), .synced(upTo: 0),
     .concluded(Tally(items: .max, bytes: 3)), .exposed, .imported, .placing(path("d/f"), to: path("d/f (2)")),
     .placing(path("d"), to: nil), .rewritten(path("d/f"), size: .max), .following(path("d/f")),

@@ -13,8 +13,8 @@ import Testing
 
   private func place(
     _ range: Range<UInt64>, _ name: String = "f", generation: Generation = 1, isHole: Bool = false
-  ) -> ChunkPlace {
-    ChunkPlace(path: path(name), generation: generation, range: range, isHole: isHole)
+  ) -> FilePiece {
+    FilePiece(path: path(name), generation: generation, range: range, isHole: isHole)
   }
 
   private func record(_ name: String, _ body: ItemRecord.Body, generation: Generation = 1) -> ItemRecord {

@@ -13,8 +13,8 @@ import Testing
   private func file(_ name: String, _ size: UInt64 = 100, generation: Generation = 1) -> ItemRecord {
     ItemRecord(path: path(name), generation: generation, body: .file(size: size))
   }
-  private func place(_ range: Range<UInt64>, _ name: String, generation: Generation = 1) -> ChunkPlace {
-    ChunkPlace(path: path(name), generation: generation, range: range, isHole: false)
+  private func place(_ range: Range<UInt64>, _ name: String, generation: Generation = 1) -> FilePiece {
+    FilePiece(path: path(name), generation: generation, range: range, isHole: false)
   }
   private func mark(_ record: ItemRecord) -> Mark { keys.mark(path: record.path, generation: record.generation) }
   private func finish(_ records: [ItemRecord]) -> Finish {

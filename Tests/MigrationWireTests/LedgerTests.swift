@@ -14,8 +14,8 @@ import Testing
 
   private func place(
     _ range: Range<UInt64>, _ name: String = "big", generation: Generation = 1, isHole: Bool = false
-  ) -> ChunkPlace {
-    ChunkPlace(path: path(name), generation: generation, range: range, isHole: isHole)
+  ) -> FilePiece {
+    FilePiece(path: path(name), generation: generation, range: range, isHole: isHole)
   }
 
   private func file(_ name: String = "big", size: UInt64? = nil, generation: Generation = 1) -> ItemRecord {
@@ -27,7 +27,7 @@ import Testing
   }
 
   /// Admits and stages a chunk; the file's record, if that made it whole.
-  private func write(_ place: ChunkPlace, to ledger: inout Ledger) throws -> ItemRecord? {
+  private func write(_ place: FilePiece, to ledger: inout Ledger) throws -> ItemRecord? {
     guard case .write = try ledger.admit(place) else {
       Issue.record("\(place.range) is not written")
       return nil
@@ -340,7 +340,7 @@ import Testing
       var random = Seeded(100 + seed)
       var ledger = ledger()
       let names = ["a", "b", "d/c"]
-      var chunks: [ChunkPlace] = names.flatMap { name in
+      var chunks: [FilePiece] = names.flatMap { name in
         stride(from: 0, to: size, by: 100).map { place($0..<$0 + 100, name, isHole: $0 % 300 == 0) }
       }
       chunks += chunks.shuffled(using: &random).prefix(10)

@@ -163,7 +163,7 @@ import Testing
   }
 
   @Test func `a DONE that cannot be true does not finish a part that has failed at the sender`() throws {
-    for earlier in [.notFinished, .finished(Tally(items: 2, bytes: 2))] as [SenderSession.Earlier] {
+    for earlier in [.notFinished, .finished(Tally(items: 2, bytes: 2))] as [SenderConversation.Earlier] {
       var talk = Talk()
       try talk.begin(continuing: 7, earlier: earlier)
       _ = talk.sender.fail(Self.close)

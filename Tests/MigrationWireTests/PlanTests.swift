@@ -246,8 +246,8 @@ import Testing
     violation { () throws(Violation) in try verdict.check(against: plan) } == nil
   }
 
-  private func leavingOut(_ roots: UInt32...) -> Verdict.Part {
-    .taken(without: roots.map { Verdict.LeftOutRoot(root: $0, code: .notAllowed) })
+  private func leavingOut(_ roots: UInt32...) -> Verdict.Judgement {
+    .taken(without: roots.map { Verdict.RefusedRoot(root: $0, code: .notAllowed) })
   }
 
   private func keys(_ names: String...) -> [Root] { names.map { Root(kind: .directory, name: ascii($0)) } }
@@ -255,14 +255,14 @@ import Testing
   @Test func `a verdict judges each part of its plan, and leaves a root`() {
     let parts = [Part(.files(of: "i", keys("a", "b", "c")), name: "n"), Sample.app]
     let plan = Plan(parts, continuing: 1)
-    let verdict = { (parts: [Verdict.Part]) in Sample.verdict(parts) }
+    let verdict = { (parts: [Verdict.Judgement]) in Sample.verdict(parts) }
     expect(isRight(verdict([leavingOut(0, 2), .finished]), for: plan))
     expect(!isRight(verdict([leavingOut(0, 2), .finished]), for: Plan(parts)))
     expect(isRight(verdict([.refused(Sample.close), .taken()]), for: plan))
     for parts in [
       [.taken()], [.taken(), .taken(), .taken()], [leavingOut(0, 1, 2), .taken()], [leavingOut(3), .taken()],
       [.taken(), leavingOut(0)],
-    ] as [[Verdict.Part]] { expect(!isRight(verdict(parts), for: plan), "\(parts)") }
+    ] as [[Verdict.Judgement]] { expect(!isRight(verdict(parts), for: plan), "\(parts)") }
   }
 
   @Test func `a verdict is for the plan that is continued, and keeps no pairing unasked`() {
@@ -288,9 +288,9 @@ import Testing
     let close = Close(
       .noSpace, message, for: .inUse, name: [UInt8](repeating: 0, count: Limits.path),
       bytes: Close.Space(needed: 1, available: 0), items: Close.Space(needed: 1, available: 0), error: 5)
-    var parts = [Verdict.Part](
+    var parts = [Verdict.Judgement](
       repeating: .refused(close.shortened(to: Verdict.room / Limits.parts)), count: Limits.parts - 1)
-    let left = (0..<UInt32(Limits.roots - 1)).map { Verdict.LeftOutRoot(root: $0, code: .notAllowed) }
+    let left = (0..<UInt32(Limits.roots - 1)).map { Verdict.RefusedRoot(root: $0, code: .notAllowed) }
     parts.append(.taken(without: left))
     expect(ControlMessage.verdict(Sample.verdict(parts)).frame.count <= Limits.frameHeader + Limits.frameBody)
   }

@@ -27,9 +27,9 @@ import Testing
     let place = try #require(RelayPlace(number: 572_4))
     let frames: [RelayFrame] = [
       .challenge(Self.sixteen), .place(place),
-      .ring(RelayCall(Self.sixteen), Way(address: [1, 2, 3, 4], port: 5)),
-      .ring(RelayCall(Self.sixteen), Way(address: Self.sixteen, port: 5)),
-      .joined(Way(address: [1, 2, 3, 4], port: 5)), .ping, .pong,
+      .ring(RelayCall(Self.sixteen), InternetAddress(address: [1, 2, 3, 4], port: 5)),
+      .ring(RelayCall(Self.sixteen), InternetAddress(address: Self.sixteen, port: 5)),
+      .joined(InternetAddress(address: [1, 2, 3, 4], port: 5)), .ping, .pong,
       .refused(.volume, wait: 9), .cut(.idle, wait: 9), .meet(RelayMeeting(ofSecret: [1])),
     ]
     let errands: [RelayErrand] = [

@@ -18,12 +18,12 @@ enum Sample {
   static let unsent = NotStored(path: ascii("d/g"), .vanished)
   static let refused = NotStored(path: path("d/a:b"), generation: 1, .nameNotAllowed)
   static let close = Close(.interrupted, "interrupted")
-  static let ways = Ways(listening: [Way(address: [10, 0, 0, 7], port: 47_470)], dialling: [])
+  static let addresses = Addresses(listening: [InternetAddress(address: [10, 0, 0, 7], port: 47_470)], dialling: [])
   static let progress = ImportProgress(phase: .importing, done: 1, total: 2)
 
   static func totals(_ part: UInt16) -> PartTotals { PartTotals(part: part, items: 1, bytes: 2, allocated: 3) }
 
-  static func verdict(_ parts: [Verdict.Part] = [.taken()], of transfer: TransferID = 1) -> Verdict {
+  static func verdict(_ parts: [Verdict.Judgement] = [.taken()], of transfer: TransferID = 1) -> Verdict {
     Verdict(transfer: transfer, session: 2, window: 1 << 26, streams: 4, parts: parts)
   }
 
@@ -35,7 +35,7 @@ enum Sample {
     .held(Held(kind: .staged, marks: [1])), .partial(partial), .heldEnd(HeldEnd(held: Tally())),
     .drop(Drop(marks: [1])),
     .notStored(unsent), .finish(finish), .progress(progress), .done(done), .receipt, .ping(7), .pong(7), .close(close),
-    .notStored(refused), .ways(ways),
+    .notStored(refused), .addresses(addresses),
   ]
 }
 
@@ -45,8 +45,8 @@ enum Sample {
     case greeting, preparing, planned, between, offered, comparing, streaming, finishing, settling, ended, done, closed
   }
 
-  private func sender(_ state: SenderState) throws -> SenderSession {
-    var session = SenderSession()
+  private func sender(_ state: SenderState) throws -> SenderConversation {
+    var session = SenderConversation()
     if state == .greeting { return session }
     if state == .closed {
       _ = session.close(Sample.close)
@@ -94,7 +94,7 @@ enum Sample {
       (.settling, .notStored(Sample.refused)):
       state
     case (_, .ping), (_, .pong): state
-    case (_, .ways) where state != .greeting: state
+    case (_, .addresses) where state != .greeting: state
     case (_, .close): .closed
     default: nil
     }
@@ -112,7 +112,7 @@ enum Sample {
       // These leave a trace within their state.
       let leavesNone =
         ![.held, .partial, .notStored, .close].contains(message.type) || state == .settling && next == .settling
-      if leavesNone, message.type != .ways {
+      if leavesNone, message.type != .addresses {
         expect(session, is: (try sender(next)), "\(message.type)")
       }
       expect(session.isDone == (next == .done) && session.isStreaming == (next == .streaming))
@@ -120,12 +120,13 @@ enum Sample {
   }
 
   private enum ReceiverState: CaseIterable {
-    case greeting, waiting, weighing, between, judging, reporting, receiving, importing, settling, failed, ended, done,
+    case greeting, waiting, judgingPlan, between, judging, reporting, receiving, importing, settling, failed, ended,
+      done,
       closed
   }
 
-  private func receiver(_ state: ReceiverState) throws -> ReceiverSession {
-    var session = ReceiverSession()
+  private func receiver(_ state: ReceiverState) throws -> ReceiverConversation {
+    var session = ReceiverConversation()
     if state == .greeting { return session }
     if state == .closed {
       _ = session.close(Sample.close)
@@ -134,7 +135,7 @@ enum Sample {
     _ = try session.received(.greeting(Sample.greeting(.sender)))
     if state == .waiting { return session }
     _ = try session.received(.plan(Sample.plan))
-    if state == .weighing { return session }
+    if state == .judgingPlan { return session }
     _ = session.judged(Sample.verdict())
     if state == .between { return session }
     _ = try session.received(.offer(Sample.totals(0)))
@@ -160,7 +161,7 @@ enum Sample {
   private func next(_ state: ReceiverState, _ message: ControlMessage) -> ReceiverState? {
     switch (state, message) {
     case (.greeting, .greeting(let greeting)) where greeting.role == .sender: .waiting
-    case (.waiting, .plan): .weighing
+    case (.waiting, .plan): .judgingPlan
     case (.between, .offer): .judging
     case (.receiving, .notStored(Sample.unsent)), (.receiving, .drop): .receiving
     case (.receiving, .finish): .importing
@@ -170,7 +171,7 @@ enum Sample {
     case (.ended, .failed): .failed
     case (.ended, .receipt), (.failed, .receipt): .done
     case (_, .ping), (_, .pong): state
-    case (_, .ways) where state != .greeting: state
+    case (_, .addresses) where state != .greeting: state
     case (_, .close): .closed
     default: nil
     }
@@ -186,7 +187,7 @@ enum Sample {
       }
       _ = try session.received(message)
       let leavesNone = ![.notStored, .drop, .close, .receipt].contains(message.type) || next == .settling
-      if leavesNone, message.type != .ways {
+      if leavesNone, message.type != .addresses {
         expect(session, is: (try receiver(next)), "\(message.type)")
       }
       expect(session.isDone == (next == .done) && session.isReceiving == (next == .receiving))
@@ -365,7 +366,7 @@ enum Sample {
     expect(many.count, is: Limits.notStoredBytes / 1_023)
   }
 
-  private func offering(_ transfer: TransferID?, _ earlier: SenderSession.Earlier) throws -> SenderSession {
+  private func offering(_ transfer: TransferID?, _ earlier: SenderConversation.Earlier) throws -> SenderConversation {
     var talk = Talk()
     try talk.begin(continuing: transfer, earlier: earlier)
     return talk.sender
@@ -376,9 +377,9 @@ enum Sample {
       (nil, .unknown), (nil, .finished(Sample.done.total)), (7, .notFinished),
       (7, .finished(Tally(items: 2, bytes: 2))),
       (7, .finished(Tally(items: 1, bytes: 3))),
-    ] as [(TransferID?, SenderSession.Earlier)])
+    ] as [(TransferID?, SenderConversation.Earlier)])
   func `an offer is not answered by a last word that cannot be true`(
-    transfer: TransferID?, earlier: SenderSession.Earlier
+    transfer: TransferID?, earlier: SenderConversation.Earlier
   ) throws {
     var session = try offering(transfer, earlier)
     #expect(throws: Violation.self) { try session.received(.done(Sample.done)) }
@@ -386,8 +387,9 @@ enum Sample {
     expect(try session.received(.accept(Sample.accept)), is: .begin(Sample.accept))
   }
 
-  @Test(arguments: [.unknown, .finished(Sample.done.total)] as [SenderSession.Earlier])
-  func `an offer that continues a transfer may be answered by its last word`(earlier: SenderSession.Earlier) throws {
+  @Test(arguments: [.unknown, .finished(Sample.done.total)] as [SenderConversation.Earlier])
+  func `an offer that continues a transfer may be answered by its last word`(earlier: SenderConversation.Earlier) throws
+  {
     var session = try offering(7, earlier)
     expect(try session.received(.done(Sample.done)), is: .finish(Sample.done))
     expect(session.isBetween)
@@ -407,7 +409,7 @@ enum Sample {
     expect(!talk.sender.isDone && !talk.receiver.isDone)
   }
 
-  private func comparing() throws -> SenderSession {
+  private func comparing() throws -> SenderConversation {
     var talk = Talk()
     try talk.begin()
     _ = try talk.toSender(talk.receiver.accept(Sample.accept))
@@ -487,7 +489,7 @@ enum Sample {
     expect(sender.isBetween)
   }
 
-  private func receiving() throws -> ReceiverSession {
+  private func receiving() throws -> ReceiverConversation {
     var talk = Talk()
     try talk.begin()
     _ = talk.receiver.accept(Sample.accept)

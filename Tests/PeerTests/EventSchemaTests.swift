@@ -15,7 +15,7 @@ import Testing
     case listening, announced, unannounced, confined, unconfined, code, codeAwaited, wrongCode, codesSpent
     case looking, found, connecting, queued, transfer, paired, offer, progress
     case interrupted, resumed, staged, importing, notice, notStored, renamed, extensionOutput, plan, partEnded,
-      done, failed, relayed, way, of
+      done, failed, relayed, dataConnection, of
 
     init(_ event: TransferEvent) {
       self =
@@ -37,7 +37,7 @@ import Testing
         case .paired: .paired
         case .offer: .offer
         case .relayed: .relayed
-        case .way: .way
+        case .dataConnection: .dataConnection
         case .progress: .progress
         case .interrupted: .interrupted
         case .resumed: .resumed
@@ -67,7 +67,8 @@ import Testing
       case .confined: [.confined(directories: [odd])]
       case .unconfined: [.unconfined(reason: "a", directories: [odd])]
       case .relayed: [.relayed(through: "a", bytes: 7)]
-      case .way: [.way(.direct(isIPv6: true)), .way(.direct(isIPv6: false)), .way(.relay("a"))]
+      case .dataConnection:
+        [.dataConnection(.direct(isIPv6: true)), .dataConnection(.direct(isIPv6: false)), .dataConnection(.relay("a"))]
       case .code:
         [
           .code(PairingCode(number: 1), lifetime: 600),
@@ -101,7 +102,7 @@ import Testing
         [
           .done(
             Samples.result(
-              losses: [Done.Loss(kind: .mode, count: 1)], leftBehind: [LeftBehind(name: odd, count: 2)]))
+              losses: [Done.Loss(kind: .mode, count: 1)], lostAttributes: [LostAttribute(name: odd, count: 2)]))
         ]
       case .plan: [.plan(Samples.parts, availableBytes: 7), .plan(Samples.parts, availableBytes: nil)]
       case .partEnded:

@@ -8,14 +8,14 @@ import Testing
 @testable import peer
 
 @Suite struct ExitCodeTests {
-  private func list(_ reasons: NotStored.Reason...) -> UnsentList {
-    var list = UnsentList()
+  private func list(_ reasons: NotStored.Reason...) -> NotStoredList {
+    var list = NotStoredList()
     for reason in reasons { list.note(.notStored(NotStored(path: [0x61], reason))) }
     return list
   }
 
   @Test func `a transfer without missing items is done`() {
-    expect(ExitCode.of(Samples.result(), unsent: UnsentList()), is: 0)
+    expect(ExitCode.of(Samples.result(), unsent: NotStoredList()), is: 0)
   }
 
   @Test func `sockets and devices alone do not count`() {
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test func `in an app's data they count`() {
-    var list = UnsentList()
+    var list = NotStoredList()
     let app = AppIdentity(bundleIdentifier: "a", store: "", platform: "", version: "")
     list.note(.offer(Offer(contents: .app(app), items: 1, bytes: 1, allocated: 1), availableBytes: nil))
     // A new session names them again.

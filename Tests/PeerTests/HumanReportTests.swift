@@ -213,10 +213,10 @@ import Testing
 
   @Test func `the result names earlier data, and the rate counts bytes on the network`() {
     expect(
-      Samples.result(held: 1_200_000_000, sent: 2_000_000_000, seconds: 10).text(.sender, UnsentList()),
+      Samples.result(held: 1_200_000_000, sent: 2_000_000_000, seconds: 10).text(.sender, NotStoredList()),
       is: "Sent 1,204 items, 3.2 GB (1.2 GB of it earlier): 2.0 GB over the wire in 10.0 s (200 MB/s).\n")
     expect(
-      Samples.result(held: 3_200_000_000, sent: 0, seconds: 0.2).text(.sender, UnsentList()),
+      Samples.result(held: 3_200_000_000, sent: 0, seconds: 0.2).text(.sender, NotStoredList()),
       is: "Sent 1,204 items, 3.2 GB (3.2 GB of it earlier), in 0.2 s.\n")
   }
 
@@ -229,7 +229,7 @@ import Testing
 
   @Test func `a result of an earlier run is not reported as a new one`() {
     let result = Samples.result(held: 3_200_000_000, sent: 0, concludedAt: 1_795_223_022)
-    let texts = [result.text(.sender, UnsentList()), result.text(.receiver, UnsentList())]
+    let texts = [result.text(.sender, NotStoredList()), result.text(.receiver, NotStoredList())]
     for (text, verb) in zip(texts, ["Sent", "Received"]) {
       expect(
         text,
@@ -243,7 +243,7 @@ import Testing
 
   @Test func `the result names the bytes on the network and the uncompressed bytes`() {
     expect(
-      Samples.result(saved: 2_300_000_000).text(.sender, UnsentList()),
+      Samples.result(saved: 2_300_000_000).text(.sender, NotStoredList()),
       is: "Sent 1,204 items, 3.2 GB: 600 MB over the wire, compressed from 2.9 GB, in 14.2 s (42.3 MB/s).\n")
   }
 
@@ -284,10 +284,11 @@ import Testing
 
   @Test func `attributes that are not transferred are named, a line each`() {
     let behind = [
-      LeftBehind(name: Array("security.capability".utf8), count: 1), LeftBehind(name: [0x61, 0x1B], count: 3_000),
-      LeftBehind(name: Array("chattr +i".utf8), count: 2), LeftBehind(name: Array("hard link".utf8), count: 2),
+      LostAttribute(name: Array("security.capability".utf8), count: 1),
+      LostAttribute(name: [0x61, 0x1B], count: 3_000),
+      LostAttribute(name: Array("chattr +i".utf8), count: 2), LostAttribute(name: Array("hard link".utf8), count: 2),
     ]
-    let text = Samples.result(leftBehind: behind).text(.receiver, UnsentList())
+    let text = Samples.result(lostAttributes: behind).text(.receiver, NotStoredList())
     expect(
       text.split(separator: "\n").dropFirst(),
       is: [

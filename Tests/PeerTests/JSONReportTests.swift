@@ -84,10 +84,10 @@ import Testing
       .done(
         Samples.result(
           held: 5, seconds: 14.20049, unsent: 2, losses: [Done.Loss(kind: .owner, count: 3)],
-          leftBehind: [LeftBehind(name: [0x61, 0xFF], count: 7)], concludedAt: 1_795_223_022)),
+          lostAttributes: [LostAttribute(name: [0x61, 0xFF], count: 7)], concludedAt: 1_795_223_022)),
       #"{"event":"done","items":1204,"bytes":3200000000,"sentBytes":2900000000,"savedBytes":0,"heldBytes":5,"#
         + #""seconds":14.2,"unsent":2,"notStored":0,"losses":[{"kind":"owner","count":3}],"present":0,"differing":0,"#
-        + #""renamed":0,"removed":0,"removedUnsettled":0,"leftBehind":[{"name":"a\\xff","nameBase64":"Yf8=","count":7}],"failedParts":0,"presentParts":0,"concluded":"2026-11-21T01:03:42Z"}"#
+        + #""renamed":0,"removed":0,"removedUnsettled":0,"lostAttributes":[{"name":"a\\xff","nameBase64":"Yf8=","count":7}],"failedParts":0,"presentParts":0,"concluded":"2026-11-21T01:03:42Z"}"#
     ),
     (
       .notStored(NotStored(path: Array("a/b".utf8), .existsAndDiffers)),

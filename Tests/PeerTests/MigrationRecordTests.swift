@@ -104,7 +104,7 @@ import Testing
   }
 
   @Test func `names of an earlier run's parts stay when a later session begins`() {
-    var (list, items) = (UnsentList(), ItemList())
+    var (list, items) = (NotStoredList(), ItemList())
     let events: [TransferEvent] = [
       .notStored(NotStored(path: [97], .vanished)), .partEnded(PartEnd(0, "a", Samples.result())),
       .notStored(NotStored(path: [98], .vanished)), .resumed(heldBytes: 1),

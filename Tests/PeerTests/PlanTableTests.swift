@@ -93,7 +93,7 @@ import Testing
   ) throws {
     let app = MovableApp(
       .described, identifier: "org.example.notes", name: "Notes",
-      places: [Place(root: Array("data".utf8), path: Array(".bashrc".utf8), kind: .file)])
+      places: [HomeItem(root: Array("data".utf8), path: Array(".bashrc".utf8), kind: .file)])
     var inventory = try Inventory(of: SharedDirectory(try Directory.open(scratch.path)), apps: [app])
     inventory.lastMove = Timestamp(seconds: move, nanoseconds: 0)
     try inventory.measure(until: StopSignal())

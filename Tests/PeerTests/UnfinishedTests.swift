@@ -8,20 +8,20 @@ import Testing
 
 @Suite struct UnfinishedTests {
   private func listed(
-    _ subject: RememberedTransfer.Subject, inUse: Bool = false, isDone: Bool = false, held: UInt64 = 1_200_000_000
+    _ subject: TransferRecord.Subject, inUse: Bool = false, isDone: Bool = false, held: UInt64 = 1_200_000_000
   ) throws -> TransferStore.Listed {
     let identity = try Identity.generate()
     let role: Role = if case .sources = subject { .sender } else { .receiver }
-    var remembered = RememberedTransfer(
+    var remembered = TransferRecord(
       transfer: 0x0123_4567 << 96, role: role, identity: try identity.encoded(), peer: identity.fingerprint,
       label: "old\u{1B} laptop", address: "192.0.2.7:1", started: 0, lastSeen: 1_000,
       total: Tally(items: 9, bytes: 3_000_000_000), held: Tally(items: 2, bytes: held), subject: subject,
-      plan: Plan([Part(.folders([Root(kind: .file, name: [0x61])]), name: "a")]), parts: [RememberedTransfer.Part()])
+      plan: Plan([Part(.folders([Root(kind: .file, name: [0x61])]), name: "a")]), parts: [TransferRecord.Part()])
     if isDone { remembered.parts[0].finished = .init(done: Done(total: Tally()), at: 5) }
     return TransferStore.Listed(remembered: remembered, isInUse: inUse)
   }
 
-  private var destination: RememberedTransfer.Subject { .destination(Array("/srv/in".utf8), port: 1) }
+  private var destination: TransferRecord.Subject { .destination(Array("/srv/in".utf8), port: 1) }
 
   @Test func `the table for a person has no completed transfers`() throws {
     var listing = TransferStore.Listing()

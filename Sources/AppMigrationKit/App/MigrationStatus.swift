@@ -13,10 +13,10 @@ public enum MigrationStatus: Sendable {
   /// The result of this app's last import; nil if there was none since the status was cleared.
   ///
   /// Outside an app that `peer` runs, and outside of testers, it is nil.
-  public static var importStatus: MigrationStatus? { AppPlaces.current?.status.read() }
+  public static var importStatus: MigrationStatus? { AppSurroundings.current?.status.read() }
 
   /// Clears the result of the last import. The app calls it when it has acted on the result.
-  public static func clearImportStatus() { AppPlaces.current?.status.clear() }
+  public static func clearImportStatus() { AppSurroundings.current?.status.clear() }
 }
 
 extension MigrationStatus {

@@ -14,7 +14,7 @@ extension AppMigrationExtension {
   ///
   /// In a process that has neither, reading this property ends the program.
   public var appContainer: MigrationDataContainer {
-    guard let surroundings = AppPlaces.current else {
+    guard let surroundings = AppSurroundings.current else {
       preconditionFailure(
         "an extension has an app's container only when peer starts it, or within AppMigrationTester.withConfiguration")
     }

@@ -186,7 +186,7 @@ struct UnsyncedDisk: StagingDisk {
 
   var name: [UInt8] { disk.name }
   var journal: any StagedFile { disk.journal }
-  func places() -> any StagingPlaces { disk.places() }
+  func places() -> any StagingTree { disk.places() }
   func synchronize() throws(SystemError) {}
   func space() -> FileSystemSpace? { disk.space() }
 }

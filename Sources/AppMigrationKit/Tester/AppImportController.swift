@@ -104,7 +104,7 @@ extension TesterSession {
 
 /// The destination of a tested import: a fresh container, and fresh containers of the app's groups.
 final class TestedImport: Sendable {
-  let surroundings: AppPlaces
+  let surroundings: AppSurroundings
   /// The items that a failed import left in the groups, by group.
   let left = Mutex<[String: [String]]>([:])
   private let directory: TemporaryDirectory
@@ -122,7 +122,7 @@ final class TestedImport: Sendable {
     }
     let container = MigrationDataContainer(
       bundleIdentifier: source.container.bundleIdentifier, root: try directory.container(Self.app))
-    surroundings = AppPlaces(container: container, groups: groups, status: source.status)
+    surroundings = AppSurroundings(container: container, groups: groups, status: source.status)
     defaults = Self.defaults(of: groups.keys)
   }
 

@@ -91,7 +91,7 @@ public actor AppMigrationTester {
     defer { for directory in configuration.kept.withLock({ exchange(&$0, with: []) }) { directory.remove() } }
     return try await SharedPreferences.holding(groups.keys) {
       try await TesterConfiguration.$ofTask.withValue(configuration) {
-        try await AppPlaces.$ofTester.withValue(configuration.surroundings) {
+        try await AppSurroundings.$ofTester.withValue(configuration.surroundings) {
           try await (credentials ?? Credentials(ofApp: bundleIdentifier)).asApp(body)
         }
       }

@@ -9,7 +9,7 @@ internal import MigrationWire
 final class ExtractedArchive: Sendable {
   private struct Assembly {
     let staging: Staging
-    let export: ArchiveExport<AppendedPlace>
+    let export: ArchiveExport<AppendedDirectory>
     let appender: ItemAppender
     let reader: ExtractingReader
   }
@@ -36,7 +36,7 @@ final class ExtractedArchive: Sendable {
       contents: .app(app), items: UInt64(UInt32.max), bytes: Limits.fileSize, allocated: 0,
       flags: .estimated)
     let staging = try Staging(on: UnsyncedDisk(disk), for: offer, transfer: 0, keys: keys)
-    let export = ArchiveExport<AppendedPlace>(
+    let export = ArchiveExport<AppendedDirectory>(
       ExportSettings(listener: ExtractionListener(), keys: keys, held: HeldItems(), readers: 1))
     let reader = ExtractingReader(
       export, to: StagingWriter(staging),

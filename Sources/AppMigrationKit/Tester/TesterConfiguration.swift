@@ -5,7 +5,7 @@ internal import MigrationSystem
 /// The extension under test, and the places of its app's data.
 struct TesterConfiguration: Sendable {
   let type: any AppMigrationExtension.Type
-  let surroundings: AppPlaces
+  let surroundings: AppSurroundings
   /// The store of an import's data; nil for the usual store of its platform.
   var store: String?
   /// Whether the app has no data, since the test named no container.
@@ -35,7 +35,7 @@ struct TesterConfiguration: Sendable {
 
   init(_ type: any AppMigrationExtension.Type, bundleIdentifier: String, container: URL, groups: [String: URL]) {
     self.type = type
-    surroundings = AppPlaces(
+    surroundings = AppSurroundings(
       container: MigrationDataContainer(bundleIdentifier: bundleIdentifier, root: container), groups: groups,
       status: StatusMemory())
   }
@@ -75,7 +75,7 @@ struct TesterConfiguration: Sendable {
 
   /// The surroundings of an app's code in a test without a configuration, also before the first
   /// tester; nil if the environment has none either.
-  static var surroundingsOfProcess: AppPlaces? {
+  static var surroundingsOfProcess: AppSurroundings? {
     if let configuration = ofProcess { return configuration.surroundings }
     guard TestProcess.isOne, let environment = try? TesterEnvironment(),
       environment.container != nil || !environment.groups.isEmpty

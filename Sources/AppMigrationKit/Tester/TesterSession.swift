@@ -24,10 +24,10 @@ final class TesterSession: Sendable {
 
   /// Makes the extension, and runs it in these surroundings.
   func run<Result: Sendable>(
-    in surroundings: AppPlaces, _ body: @Sendable (any AppMigrationExtension) async throws -> Result
+    in surroundings: AppSurroundings, _ body: @Sendable (any AppMigrationExtension) async throws -> Result
   ) async throws -> Result {
     let type = configuration.type
-    return try await AppPlaces.$ofTester.withValue(surroundings) {
+    return try await AppSurroundings.$ofTester.withValue(surroundings) {
       // An extension has no credentials.
       try await CredentialConnection.$ofTask.withValue(CredentialConnection.none) {
         // The author's code may block here, as in an extension's process.
@@ -51,7 +51,7 @@ struct AppendableArea: Sendable {
 
   /// The reach of an extension with these surroundings.
   init(
-    _ surroundings: AppPlaces, temporary: URL = FileManager.default.temporaryDirectory,
+    _ surroundings: AppSurroundings, temporary: URL = FileManager.default.temporaryDirectory,
     bundle: URL = Bundle.main.bundleURL
   ) {
     let places = [surroundings.container.containerRootDirectory, temporary, bundle] + surroundings.groups.values

@@ -50,8 +50,7 @@ struct AppendedPaths {
 
   /// The paths that a tree takes under a prefix, and its directories that the archive already has.
   /// Fails if an item would be a duplicate.
-  func check(_ tree: SourceTree, beneath prefix: ArchivePath) throws(Failure) -> (taken: [Taken], merged: Set<Int>)
-  {
+  func check(_ tree: SourceTree, beneath prefix: ArchivePath) throws(Failure) -> (taken: [Taken], merged: Set<Int>) {
     var taken: [Taken] = []
     taken.reserveCapacity(tree.nodes.count)
     var merged: Set<Int> = []
@@ -147,7 +146,7 @@ struct AppendedPaths {
 
 /// A directory that an app appends, or one file that the app has opened, presented as a directory
 /// that contains only this file.
-package final class AppendedPlace: SourceDirectory {
+package final class AppendedDirectory: SourceDirectory {
   private enum Contents {
     case directory(RealDirectory)
     case file(RealFile, on: SourceFileSystem)
@@ -184,10 +183,10 @@ package final class AppendedPlace: SourceDirectory {
     }
   }
 
-  package func leftBehind(of name: ArraySlice<UInt8>) throws(SystemError) -> [[UInt8]] {
+  package func lostAttributes(of name: ArraySlice<UInt8>) throws(SystemError) -> [[UInt8]] {
     switch contents {
-    case .directory(let directory): try directory.leftBehind(of: name)
-    case .file(let file, _): try file.extendedMetadata().leftBehind
+    case .directory(let directory): try directory.lostAttributes(of: name)
+    case .file(let file, _): try file.extendedMetadata().lostAttributes
     }
   }
 
@@ -199,8 +198,8 @@ package final class AppendedPlace: SourceDirectory {
     try onlyDirectory.extendedMetadata(ofDirectory: name)
   }
 
-  package func directory(at path: ArchivePath) throws(SystemError) -> AppendedPlace {
-    AppendedPlace(try onlyDirectory.directory(at: path))
+  package func directory(at path: ArchivePath) throws(SystemError) -> AppendedDirectory {
+    AppendedDirectory(try onlyDirectory.directory(at: path))
   }
 
   package func fileSystem(of status: FileStatus) -> UInt64 {

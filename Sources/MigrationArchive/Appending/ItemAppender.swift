@@ -15,12 +15,12 @@ package final class ItemAppender {
     let isFile: Bool
   }
 
-  private let export: ArchiveExport<AppendedPlace>
+  private let export: ArchiveExport<AppendedDirectory>
   private let keys: TransferKeys
   private var paths: AppendedPaths
 
   /// Appends to the archive of an export.
-  package init(export: ArchiveExport<AppendedPlace>) {
+  package init(export: ArchiveExport<AppendedDirectory>) {
     self.export = export
     keys = export.settings.keys
     paths = AppendedPaths()
@@ -92,9 +92,9 @@ package final class ItemAppender {
     _ item: consuming Descriptor, _ status: FileStatus, at path: ArchivePath
   ) throws(Failure) -> Append {
     try paths.checkFree(path)
-    let place: AppendedPlace
+    let place: AppendedDirectory
     do {
-      place = try AppendedPlace(file: item)
+      place = try AppendedDirectory(file: item)
     } catch {
       throw Failure(.source, "\(VisibleText.quoted(path)) cannot be read", name: path.bytes, cause: error)
     }
@@ -117,20 +117,20 @@ package final class ItemAppender {
       place = try RealDirectory(directory, SourceClocks(tree.latestChanges))
       let record = try record(of: directory, place, at: path)
       if paths.take(path, isDirectory: true), let record {
-        export.add([record.record], leavingBehind: record.leftBehind)
+        export.add([record.record], leavingBehind: record.lostAttributes)
       }
     } catch {
       throw Failure(.source, "\(VisibleText.quoted(path)) cannot be read", name: path.bytes, cause: error)
     }
     paths.take(taken)
-    let batch = SourceBatch(roots: [AppendedPlace(place)], tree: tree, prefix: path, merging: merged)
+    let batch = SourceBatch(roots: [AppendedDirectory(place)], tree: tree, prefix: path, merging: merged)
     return Append(batch: export.add(batch), path: path, isFile: false)
   }
 
   /// The record of an appended directory, and the attributes that are never carried.
   private func record(
     of directory: SharedDirectory, _ place: RealDirectory, at path: ArchivePath
-  ) throws(SystemError) -> (record: ItemRecord, leftBehind: [[UInt8]])? {
+  ) throws(SystemError) -> (record: ItemRecord, lostAttributes: [[UInt8]])? {
     let look = try place.look { () throws(SystemError) in try directory.directory.status() }
     let fingerprint = look.fingerprint(on: place.fileSystem(of: look.status))
     guard var record = ItemRecord(look.status, path: path, generation: keys.generation(of: fingerprint)) else {
@@ -138,7 +138,7 @@ package final class ItemAppender {
     }
     let extended = try ExtendedMetadata(of: directory.directory.descriptor)
     record.add(extended)
-    return (record, extended.leftBehind)
+    return (record, extended.lostAttributes)
   }
 }
 

@@ -174,7 +174,7 @@ package struct ArrivalRule: Equatable, Sendable {
 
 extension ArrivalRule {
   /// What roots are that arrive at these places, or under their names.
-  package func arrival(of roots: [Root], at places: RootPlaces?) -> PartArrival {
+  package func arrival(of roots: [Root], at places: RootDestinations?) -> PartArrival {
     var (classes, found) = ([ArrivalClasses](), [ArrivalClasses: [[UInt8]]]())
     var names: [[UInt8]] = []
     for root in roots {
@@ -197,7 +197,7 @@ extension ArrivalRule {
 
   /// The items of a part that are taken, one by one, if its roots arrive at these places; nil for all of
   /// them.
-  package func permit(at places: RootPlaces?, taking taken: ArrivalClasses) -> ArrivalPermit? {
+  package func permit(at places: RootDestinations?, taking taken: ArrivalClasses) -> ArrivalPermit? {
     let isAll = taken == .all || self == ArrivalRule() && taken.contains(.files)
     return isAll ? nil : ArrivalPermit(self, at: places, taking: taken)
   }
@@ -206,10 +206,10 @@ extension ArrivalRule {
 /// The items of a part that its receiver's user takes.
 package struct ArrivalPermit: Equatable, Sendable {
   private let rule: ArrivalRule
-  private let places: RootPlaces?
+  private let places: RootDestinations?
   private let taken: ArrivalClasses
 
-  package init(_ rule: ArrivalRule, at places: RootPlaces?, taking taken: ArrivalClasses) {
+  package init(_ rule: ArrivalRule, at places: RootDestinations?, taking taken: ArrivalClasses) {
     self.rule = rule
     self.places = places
     self.taken = taken

@@ -71,7 +71,7 @@ extension DirectoryDisk: ImportDestination {
       path.name, in: arrival(of: target).directory, as: target.name)
   }
 
-  package func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> ExistingEntry {
+  package func createPlaceholder(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> ExistingEntry {
     noteChange(at: target)
     let directory = try arrival(of: target)
     guard isDirectory else { return ExistingEntry(try directory.directory.createFile(target.name).status()) }

@@ -45,7 +45,7 @@ extension DirectoryDisk {
   }
 
   package func synchronize(_ paths: Set<ArchivePath>) throws(SystemError) {
-    let places = DirectoryPlaces(tree: tree)
+    let places = DirectoryTree(tree: tree)
     var folders: Set<ArchivePath> = []
     for path in paths.sorted() {
       folders.formUnion(path.lineage.dropLast())
@@ -62,7 +62,7 @@ extension DirectoryDisk {
   }
 
   package func synchronizeFolders() throws(SystemError) {
-    let places = DirectoryPlaces(tree: tree)
+    let places = DirectoryTree(tree: tree)
     var pending: [ArchivePath?] = [nil]
     while let folder = pending.popLast() {
       for (name, kind) in try places.entries(of: folder) where kind == .directory {

@@ -140,8 +140,8 @@ package final class DirectoryDisk: StagingDisk {
     return isUnused
   }
 
-  package func places() -> any StagingPlaces {
-    DirectoryPlaces(tree: tree, foldsNames: traits.nameRules.contains(.foldsNames))
+  package func places() -> any StagingTree {
+    DirectoryTree(tree: tree, foldsNames: traits.nameRules.contains(.foldsNames))
   }
 
   /// Probed once, at the first request.

@@ -64,7 +64,7 @@ package protocol ImportDestination {
   func link(_ path: ArchivePath, to target: ArchivePath) throws(SystemError)
   /// Creates an empty directory or an empty file, private to this user; EEXIST if the name is
   /// taken.
-  func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> ExistingEntry
+  func createPlaceholder(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> ExistingEntry
   /// Removes an empty directory, or a file, at the destination.
   func release(_ target: ArchivePath, isDirectory: Bool) throws(SystemError)
   /// Replaces an item at the destination with a staged item of the same type, in one step: every
@@ -113,8 +113,8 @@ extension ImportDestination {
   package func makeParent(of target: ArchivePath) throws(SystemError) {}
   package func noteChange(at target: ArchivePath) {}
   package func link(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) { throw .unsupported("link") }
-  package func claim(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> ExistingEntry {
-    throw .unsupported("claim")
+  package func createPlaceholder(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> ExistingEntry {
+    throw .unsupported("placeholder")
   }
   package func release(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) { throw .unsupported("release") }
   package func exchange(_ target: ArchivePath, with path: ArchivePath) throws(SystemError) {

@@ -11,7 +11,7 @@ package protocol StagingDisk: Sendable {
   var name: [UInt8] { get }
   var journal: any StagedFile { get }
   /// Access to the tree for one thread.
-  func places() -> any StagingPlaces
+  func places() -> any StagingTree
   /// Returns when everything written before the call, in the tree and in the journal, is durable; with
   /// `syncsEach`, as far as the file system knows.
   func synchronize() throws(SystemError)
@@ -48,7 +48,7 @@ extension StagingDisk {
 ///
 /// No operation follows a symbolic link. Operations that create an item also create its missing
 /// parent directories.
-package protocol StagingPlaces: AnyObject {
+package protocol StagingTree: AnyObject {
   /// Creates a file; fails if the name is taken.
   func createFile(_ path: ArchivePath, mode: UInt32) throws(SystemError) -> any StagedFile
   /// Opens a file for reading and writing.
@@ -91,7 +91,7 @@ package protocol StagingPlaces: AnyObject {
 }
 
 /// A tree whose files are never changed before they are imported.
-extension StagingPlaces {
+extension StagingTree {
   package func beginning(of path: ArchivePath, _ count: Int) throws(SystemError) -> [UInt8] {
     throw .unsupported("read")
   }
@@ -130,7 +130,7 @@ package protocol StagedFile: AnyObject, Sendable {
   func forgetCached()
 }
 
-extension StagingPlaces {
+extension StagingTree {
   package func openToRead(_ path: ArchivePath) throws(SystemError) -> any StagedFile { try openFile(path) }
 }
 

@@ -23,13 +23,13 @@ package enum FrameFilling: Equatable, Sendable {
 }
 
 /// One export: the items to read, the readers that read them, and the totals.
-package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
+package final class ArchiveExport<Source: SourceDirectory>: FrameSource {
   struct State: Sendable {
     var list: WorkList
     var batches: [WorkList.Batch: Batch] = [:]
-    var files: [WorkList.FileNumber: LargeFile<Place.File>] = [:]
+    var files: [WorkList.FileNumber: LargeFile<Source.File>] = [:]
     /// The readers without work.
-    var idle: [ArchiveReader<Place>] = []
+    var idle: [ArchiveReader<Source>] = []
     var readers = 0
     /// Whether filling the last frame waited for the disk.
     var isDiskSlow = false
@@ -46,7 +46,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
   }
 
   struct Batch: Sendable {
-    let source: SourceBatch<Place>
+    let source: SourceBatch<Source>
     var links = LinkedNames()
     /// The first item of the archive that could not be sent.
     var firstUnsent: NotStored?
@@ -60,7 +60,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
   package let settings: ExportSettings
   let state: Condition<State>
   /// The frame that collects small items as they are added.
-  let growing = Mutex(GrowingFrame<Place>())
+  let growing = Mutex(GrowingFrame<Source>())
   /// Called when a batch has been read, and when no more can be read.
   private let batchEnded: @Sendable () -> Void
 
@@ -76,14 +76,14 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
   // MARK: Adding items
 
   /// Adds a walked tree, and reports at once its items that are known to be unsendable.
-  package func add(_ source: SourceBatch<Place>) -> WorkList.Batch {
+  package func add(_ source: SourceBatch<Source>) -> WorkList.Batch {
     let walked = source.tree.unsent.map(source.named)
     for unsent in walked { settings.listener.unsent(unsent) }
     var batch = Batch(source: source.checked(by: settings))
     batch.firstUnsent = walked.first { $0.reason != .notSendable }
     let number = state.withLock { state in
       state.sum.unsent += UInt64(walked.count)
-      state.sum.leftBehind.add(source.tree.leftBehind)
+      state.sum.lostAttributes.add(source.tree.lostAttributes)
       let number = state.list.add(source.tree, merged: source.merged)
       state.batches[number] = batch
       return number
@@ -96,7 +96,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
   func add(_ records: [ItemRecord], leavingBehind names: [[UInt8]] = []) {
     state.withLock { state in
       state.records += records
-      for name in names { state.sum.leftBehind.note(name) }
+      for name in names { state.sum.lostAttributes.note(name) }
     }
     settings.listener.workAdded()
   }
@@ -170,8 +170,8 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
 
   // Without specialization the methods of a generic class are compiled once for all places, and
   // each call in them looks up the type at run time.
-  @_specialize(where Place == RealDirectory)
-  @_specialize(where Place == AppendedPlace)
+  @_specialize(where Source == RealDirectory)
+  @_specialize(where Source == AppendedDirectory)
   package func fill(_ frame: inout FrameBuffer, written: UInt64) -> FrameFilling {
     guard !isStopped else { return .nothing(until: nil) }
     if takeFull(&frame) { return .full }
@@ -186,8 +186,8 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
   }
 
   /// An idle reader, preferably one with work in hand; nil if the limit of readers is reached.
-  private func borrow() -> ArchiveReader<Place>? {
-    let (idle, number) = state.withLock { state -> (ArchiveReader<Place>?, Int?) in
+  private func borrow() -> ArchiveReader<Source>? {
+    let (idle, number) = state.withLock { state -> (ArchiveReader<Source>?, Int?) in
       if settings.isRotating, state.isDiskSlow, state.idle.count < state.readers { return (nil, nil) }
       if let place = state.idle.firstIndex(where: \.isReading) { return (state.idle.remove(at: place), nil) }
       if let last = state.idle.popLast() { return (last, nil) }
@@ -209,7 +209,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
     }
   }
 
-  private func giveBack(_ reader: ArchiveReader<Place>, hasWaited: Bool) {
+  private func giveBack(_ reader: ArchiveReader<Source>, hasWaited: Bool) {
     let sum = reader.packer.takeSum()
     let isRead = state.withLock { state in
       state.idle.append(reader)
@@ -234,7 +234,7 @@ package final class ArchiveExport<Place: SourceDirectory>: FrameSource {
 
 // The methods that readers call.
 extension ArchiveExport {
-  func next(for reader: ArchiveReader<Place>, written: UInt64) -> WorkList.Work {
+  func next(for reader: ArchiveReader<Source>, written: UInt64) -> WorkList.Work {
     let now = settings.now()
     return state.withLock { $0.list.next(for: reader.number, now: now, written: written) }
   }
@@ -243,9 +243,9 @@ extension ArchiveExport {
 
   /// The source of a batch; nil once all of it has been read and forgotten: a run may consist only
   /// of directories that are already in the archive.
-  func batch(_ number: WorkList.Batch) -> SourceBatch<Place>? { state.withLock { $0.batches[number]?.source } }
+  func batch(_ number: WorkList.Batch) -> SourceBatch<Source>? { state.withLock { $0.batches[number]?.source } }
 
-  func file(_ number: WorkList.FileNumber) -> LargeFile<Place.File> {
+  func file(_ number: WorkList.FileNumber) -> LargeFile<Source.File> {
     guard let file = state.withLock({ $0.files[number] }) else { preconditionFailure("an open file is known") }
     return file
   }
@@ -258,7 +258,7 @@ extension ArchiveExport {
     state.withLock { $0.list.changed(item, tries, lastFrame: lastFrame) }
   }
 
-  func opened(_ file: LargeFile<Place.File>, after frame: UInt64?) -> WorkList.FileNumber {
+  func opened(_ file: LargeFile<Source.File>, after frame: UInt64?) -> WorkList.FileNumber {
     state.withLock { state in
       let number = state.list.opened(file.item, after: frame)
       state.files[number] = file
@@ -277,8 +277,8 @@ extension ArchiveExport {
     }
   }
 
-  func claim(_ item: WorkList.Item, _ generation: Generation) -> LinkedNames.Claim {
-    state.withLock { $0.batches[item.batch]?.links.claim(item.index, generation) ?? .mine }
+  func carrier(_ item: WorkList.Item, _ generation: Generation) -> LinkedNames.Carrier {
+    state.withLock { $0.batches[item.batch]?.links.carrier(item.index, generation) ?? .mine }
   }
 
   func sent(_ item: WorkList.Item, _ generation: Generation) {

@@ -6,8 +6,8 @@ import MigrationWire
 ///
 /// Unchecked: one thread uses it at a time; the export lends it out, and takes it back after each
 /// frame.
-final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
-  typealias Export = ArchiveExport<Place>
+final class ArchiveReader<Source: SourceDirectory>: @unchecked Sendable {
+  typealias Export = ArchiveExport<Source>
 
   let number: WorkList.Reader
   /// Whether its frame grows by one small item at a time, and gets its number when it is sent.
@@ -15,18 +15,18 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
   let packer: FramePacker
   unowned let export: Export
   /// The next items of a batch.
-  var run: (number: WorkList.Batch, batch: SourceBatch<Place>, items: Range<Int>)?
+  var run: (number: WorkList.Batch, batch: SourceBatch<Source>, items: Range<Int>)?
   /// The large file that it reads parts of, and the rest of the current part.
-  var file: (number: WorkList.FileNumber, file: LargeFile<Place.File>, rest: LargeFile<Place.File>.Part?)?
+  var file: (number: WorkList.FileNumber, file: LargeFile<Source.File>, rest: LargeFile<Source.File>.Piece?)?
   /// The directory of the last item; the next item is usually in the same directory.
-  private var current: (batch: WorkList.Batch, parent: Int32, directory: Place, path: ArchivePath?)?
+  private var current: (batch: WorkList.Batch, parent: Int32, directory: Source, path: ArchivePath?)?
   /// The directory of the last item that is in the archive.
   private var needed: (batch: WorkList.Batch, parent: Int32)?
   /// The number of items of the run that are done.
   private var done = 0
   var readAhead = ReadAhead()
   /// The directory of the files that have been requested from the disk ahead of time.
-  var ahead: (batch: WorkList.Batch, parent: Int32, directory: Place)?
+  var ahead: (batch: WorkList.Batch, parent: Int32, directory: Source)?
 
   init(_ number: WorkList.Reader, isGrowing: Bool = false, of export: Export) throws(Failure) {
     self.number = number
@@ -78,7 +78,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
   private static var patience: Double { 0.05 }
 
   /// Adds items of a run; false if the next item fits better into another frame.
-  private func add(_ run: (number: WorkList.Batch, batch: SourceBatch<Place>, items: Range<Int>)) -> Bool {
+  private func add(_ run: (number: WorkList.Batch, batch: SourceBatch<Source>, items: Range<Int>)) -> Bool {
     var items = run.items
     defer {
       export.done(done, of: run.number)
@@ -108,7 +108,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
   // MARK: Directories
 
   /// Opens the parent directory of an item, unless the last item had the same parent.
-  func enter(_ parent: Int32, of item: WorkList.Item, in batch: SourceBatch<Place>) throws -> Place {
+  func enter(_ parent: Int32, of item: WorkList.Item, in batch: SourceBatch<Source>) throws -> Source {
     if let current, current.batch == item.batch, current.parent == parent { return current.directory }
     let directory = try batch.open(parent)
     current = (item.batch, parent, directory, parent < 0 ? nil : try batch.tree.path(Int(parent)))
@@ -116,7 +116,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
   }
 
   /// The path of an item in the directory that was opened last.
-  func itemPath(_ name: ArraySlice<UInt8>, in batch: SourceBatch<Place>) throws(Violation) -> ArchivePath {
+  func itemPath(_ name: ArraySlice<UInt8>, in batch: SourceBatch<Source>) throws(Violation) -> ArchivePath {
     let inner: ArchivePath
     if let path = current?.path {
       inner = try path.appending(name.span)
@@ -130,7 +130,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
 
   /// Adds an item to the frame, or reports why it cannot be sent.
   func add(
-    _ item: WorkList.Item, _ tries: WorkList.Tries, in batch: SourceBatch<Place>
+    _ item: WorkList.Item, _ tries: WorkList.Tries, in batch: SourceBatch<Source>
   ) {
     let node = batch.tree.nodes[item.index]
     do {
@@ -158,8 +158,8 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
   }
 
   private func addFile(
-    _ item: WorkList.Item, _ tries: WorkList.Tries, _ path: ArchivePath, in directory: Place,
-    _ batch: SourceBatch<Place>
+    _ item: WorkList.Item, _ tries: WorkList.Tries, _ path: ArchivePath, in directory: Source,
+    _ batch: SourceBatch<Source>
   ) throws {
     let node = batch.tree.nodes[item.index]
     let name = batch.tree.name(node)
@@ -188,12 +188,12 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
       owners: batch.owners, isSmallExpected: isGrowing, awaited: tries.awaited)
     let outcome = try export.run()
     settle(item, tries, outcome, in: batch)
-    if Place.canFetch, let seconds = export.readSeconds { fetch(behind: item, in: batch, after: seconds) }
+    if Source.canFetch, let seconds = export.readSeconds { fetch(behind: item, in: batch, after: seconds) }
   }
 
   /// Records that a file's content is not sent.
   private func leftOut(
-    _ item: WorkList.Item, _ status: FileStatus, in directory: Place, _ batch: SourceBatch<Place>
+    _ item: WorkList.Item, _ status: FileStatus, in directory: Source, _ batch: SourceBatch<Source>
   ) {
     if batch.isCaptured(item.index) {
       export.leftOut(item, packer.generation(of: status.fingerprint(on: directory.fileSystem(of: status))))
@@ -204,7 +204,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
   /// Adds the metadata of a file of which only the time of change is new, if its content is that which
   /// has arrived; false if the file is to be sent.
   private func addMetadata(
-    of path: ArchivePath, _ name: ArraySlice<UInt8>, in directory: Place, _ batch: SourceBatch<Place>
+    of path: ArchivePath, _ name: ArraySlice<UInt8>, in directory: Source, _ batch: SourceBatch<Source>
   ) throws -> Bool {
     let file = try directory.open(name)
     let look = try directory.look { () throws(SystemError) in try file.status() }
@@ -226,13 +226,13 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     guard try file.status().isSameState(as: before) else { return false }
     record.add(extended, naming: batch.owners)
     packer.add(record)
-    packer.leaveBehind(extended.leftBehind)
+    packer.leaveBehind(extended.lostAttributes)
     return true
   }
 
   /// Handles the result of trying to send a file.
   private func settle(
-    _ item: WorkList.Item, _ tries: WorkList.Tries, _ outcome: FileOutcome<Place.File>, in batch: SourceBatch<Place>
+    _ item: WorkList.Item, _ tries: WorkList.Tries, _ outcome: FileOutcome<Source.File>, in batch: SourceBatch<Source>
   ) {
     switch outcome {
     case .sent(let generation):
@@ -258,7 +258,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
 
   /// Schedules a file that changed while it was read for a later try, or gives it up.
   func changed(
-    _ item: WorkList.Item, _ tries: WorkList.Tries, lastFrame: UInt64, in batch: SourceBatch<Place>
+    _ item: WorkList.Item, _ tries: WorkList.Tries, lastFrame: UInt64, in batch: SourceBatch<Source>
   ) {
     if batch.tree.nodes[item.index].isShared { export.released(item) }
     guard tries.reads < WorkList.pauses.count else { return unsent(item, .keepsChanging, in: batch) }
@@ -276,12 +276,12 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
 
   /// Adds another name of a file that is in the archive.
   private func addLink(
-    _ item: WorkList.Item, _ path: ArchivePath, in directory: Place, _ batch: SourceBatch<Place>
+    _ item: WorkList.Item, _ path: ArchivePath, in directory: Source, _ batch: SourceBatch<Source>
   ) throws -> Link {
     guard let status = try? directory.status(batch.tree.name(batch.tree.nodes[item.index])), status.kind == .regular
     else { return .unknown }
     let generation = packer.generation(of: status.fingerprint(on: directory.fileSystem(of: status)))
-    switch export.claim(item, generation) {
+    switch export.carrier(item, generation) {
     case .mine: return .unknown
     case .others: return .inOtherHands
     case .sent(let first):
@@ -294,7 +294,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
   }
 
   private func addOther(
-    _ item: WorkList.Item, _ path: ArchivePath, in directory: Place, _ batch: SourceBatch<Place>
+    _ item: WorkList.Item, _ path: ArchivePath, in directory: Source, _ batch: SourceBatch<Source>
   ) throws {
     let node = batch.tree.nodes[item.index]
     let name = batch.tree.name(node)
@@ -318,7 +318,7 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
 
   /// Adds the directories above an item that have been left out: what is in the archive has its
   /// directories in it.
-  private func addFolders(above parent: Int32, of number: WorkList.Batch, _ batch: SourceBatch<Place>) {
+  private func addFolders(above parent: Int32, of number: WorkList.Batch, _ batch: SourceBatch<Source>) {
     guard packer.isMerging, needed?.batch != number || needed?.parent != parent else { return }
     needed = (number, parent)
     for index in export.needed(above: parent, of: number) {
@@ -340,8 +340,8 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
 
   /// Adds the record of an item without content; false if the item is of another kind than it was.
   private func add(
-    _ index: Int, _ path: ArchivePath, _ look: SourceStatus, target: [UInt8]? = nil, in directory: Place,
-    _ batch: SourceBatch<Place>
+    _ index: Int, _ path: ArchivePath, _ look: SourceStatus, target: [UInt8]? = nil, in directory: Source,
+    _ batch: SourceBatch<Source>
   ) throws -> Bool {
     let (status, node) = (look.status, batch.tree.nodes[index])
     let generation = packer.generation(of: look.fingerprint(on: directory.fileSystem(of: status)))
@@ -357,27 +357,27 @@ final class ArchiveReader<Place: SourceDirectory>: @unchecked Sendable {
     }
     record.add(extended, naming: batch.owners)
     packer.add(record)
-    packer.leaveBehind(extended.leftBehind)
+    packer.leaveBehind(extended.lostAttributes)
     return true
   }
 
   // MARK: Unsendable items
 
-  func unsent(_ item: WorkList.Item, _ error: SystemError, in batch: SourceBatch<Place>) {
+  func unsent(_ item: WorkList.Item, _ error: SystemError, in batch: SourceBatch<Source>) {
     let unsent = NotStored(path: [], error)
     self.unsent(item, unsent.reason, unsent.error, in: batch)
   }
 
   /// Reports an item that cannot be sent, by its path in the archive.
   func unsent(
-    _ item: WorkList.Item, _ reason: NotStored.Reason, _ error: UInt16? = nil, in batch: SourceBatch<Place>
+    _ item: WorkList.Item, _ reason: NotStored.Reason, _ error: UInt16? = nil, in batch: SourceBatch<Source>
   ) {
     report(item, reason, error, in: batch)
     done(item)
   }
 
   private func report(
-    _ item: WorkList.Item, _ reason: NotStored.Reason, _ error: UInt16? = nil, in batch: SourceBatch<Place>
+    _ item: WorkList.Item, _ reason: NotStored.Reason, _ error: UInt16? = nil, in batch: SourceBatch<Source>
   ) {
     if batch.tree.nodes[item.index].isShared { export.released(item) }
     let path = (try? batch.tree.path(item.index))?.bytes ?? Array(batch.tree.name(batch.tree.nodes[item.index]))

@@ -6,7 +6,7 @@ import MigrationWire
 extension SourceBatch {
   /// Whether a file is looked at once more when those that belong together with it have been read.
   func isCaptured(_ index: Int) -> Bool {
-    !groups.isEmpty && groups[index] >= 0 && !Together.isMemory(tree.name(tree.nodes[index]))
+    !groups.isEmpty && groups[index] >= 0 && !ItemUnit.isMemory(tree.name(tree.nodes[index]))
   }
 }
 
@@ -19,7 +19,7 @@ extension ArchiveExport {
     let read = Set(batch.captured.keys.map { groups[$0] })
     let captured = batch.captured.merging(batch.uncaptured.filter { read.contains(groups[$0.key]) }) { read, _ in read }
     var torn: [Int] = []
-    var current: (parent: Int32, directory: Place)?
+    var current: (parent: Int32, directory: Source)?
     for (index, generation) in captured.sorted(by: { $0.key < $1.key }) {
       let node = batch.source.tree.nodes[index]
       if current?.parent != node.parent { current = (try? batch.source.open(node.parent)).map { (node.parent, $0) } }

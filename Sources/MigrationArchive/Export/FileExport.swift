@@ -21,7 +21,7 @@ struct OpenedFile<File: SourceFile> {
   let record: ItemRecord
   let before: FileStatus
   /// The attributes that are never carried.
-  let leftBehind: [[UInt8]]
+  let lostAttributes: [[UInt8]]
   /// The ranges that the receiver has.
   let held: ByteRanges
   /// The frame that the receiver must have written before the first part may follow.
@@ -29,9 +29,9 @@ struct OpenedFile<File: SourceFile> {
 }
 
 /// Sends a file in one consistent state, or finds that it changes meanwhile (Protocol §8.3).
-struct FileExport<Place: SourceDirectory> {
+struct FileExport<Source: SourceDirectory> {
   let packer: FramePacker
-  let directory: Place
+  let directory: Source
   let path: ArchivePath
   let name: ArraySlice<UInt8>
   /// The size that the file had when it was listed.
@@ -48,7 +48,7 @@ struct FileExport<Place: SourceDirectory> {
 
   /// Reads the file and adds it, unless the receiver holds it. A failure to open or read it throws
   /// the kernel's error.
-  mutating func run() throws(Failure) -> FileOutcome<Place.File> {
+  mutating func run() throws(Failure) -> FileOutcome<Source.File> {
     if packer.isResuming, let held = try heldGeneration() { return .sent(held) }
     let file = try reading { () throws(SystemError) in try directory.open(name) }
     if let generation = addOldFile(file) { return .sent(generation) }
@@ -68,22 +68,22 @@ struct FileExport<Place: SourceDirectory> {
     }
     let extended = try reading { () throws(SystemError) in try file.extendedMetadata() }
     if packer.skipHeld(record) {
-      packer.leaveBehind(extended.leftBehind)
+      packer.leaveBehind(extended.lostAttributes)
       return .sent(generation)
     }
     if packer.withhold(record) { return .withheld }
     record.add(extended, naming: owners)
     if before.size > packer.sizes.smallFile {
-      return isSmallExpected ? .changed : .large(open(file, record, look, extended.leftBehind))
+      return isSmallExpected ? .changed : .large(open(file, record, look, extended.lostAttributes))
     }
     guard try before.size == 0 ? addEmpty(file, record, before) : addWhole(file, record, before) else {
       return .changed
     }
-    packer.leaveBehind(extended.leftBehind)
+    packer.leaveBehind(extended.lostAttributes)
     return .sent(generation)
   }
 
-  private func addEmpty(_ file: Place.File, _ record: ItemRecord, _ before: FileStatus) throws(Failure) -> Bool {
+  private func addEmpty(_ file: Source.File, _ record: ItemRecord, _ before: FileStatus) throws(Failure) -> Bool {
     let after = try reading { () throws(SystemError) in try file.status() }
     guard after.isSameState(as: before) else { return false }
     packer.add(record)
@@ -100,12 +100,12 @@ struct FileExport<Place: SourceDirectory> {
     }
     guard packer.skipHeld(record) else { return nil }
     // The file is in the archive already, regardless of later changes.
-    packer.leaveBehind((try? directory.leftBehind(of: name)) ?? [])
+    packer.leaveBehind((try? directory.lostAttributes(of: name)) ?? [])
     return generation
   }
 
   private mutating func addWhole(
-    _ file: Place.File, _ record: ItemRecord, _ before: FileStatus
+    _ file: Source.File, _ record: ItemRecord, _ before: FileStatus
   ) throws(Failure) -> Bool {
     readSeconds = try reading { () throws(SystemError) in try read(file, as: record) }
     guard readSeconds != nil else { return false }
@@ -118,7 +118,7 @@ struct FileExport<Place: SourceDirectory> {
   /// Adds a small file with one look at it, behind the reading, if its last change is older than the
   /// reading. Any other file is not added: nil; nor is one whose owner has a name, since the frame has
   /// to leave as much room for the record as it will take.
-  private mutating func addOldFile(_ file: Place.File) -> Generation? {
+  private mutating func addOldFile(_ file: Source.File) -> Generation? {
     guard owners == nil, directory.datesChanges, !packer.isResuming, packer.traits.refusesNothing,
       (1...UInt64(packer.sizes.smallFile)).contains(listedSize)
     else { return nil }
@@ -147,14 +147,14 @@ struct FileExport<Place: SourceDirectory> {
     // The content lies behind a record of this length.
     guard record.length == length else { return nil }
     packer.addSmallFile(record)
-    packer.leaveBehind(extended.leftBehind)
+    packer.leaveBehind(extended.lostAttributes)
     readSeconds = seconds
     return generation
   }
 
   /// Reads the content of a small file into the place where it lies behind this record. Returns the
   /// seconds that this took; nil if the file is shorter.
-  private func read(_ file: Place.File, as record: ItemRecord) throws(SystemError) -> Double? {
+  private func read(_ file: Source.File, as record: ItemRecord) throws(SystemError) -> Double? {
     let begun = BootInstant.now()
     let isWhole = try packer.readSmallFile(record) { memory throws(SystemError) in
       try file.readFully(at: 0, into: &memory) == memory.count
@@ -164,12 +164,12 @@ struct FileExport<Place: SourceDirectory> {
 
   /// The data needed to send the file in parts.
   private func open(
-    _ file: Place.File, _ record: ItemRecord, _ look: SourceStatus, _ leftBehind: [[UInt8]]
-  ) -> OpenedFile<Place.File> {
+    _ file: Source.File, _ record: ItemRecord, _ look: SourceStatus, _ lostAttributes: [[UInt8]]
+  ) -> OpenedFile<Source.File> {
     file.adviseSequential()
     let frame = dropDoubtfulPart(of: record, look)
     return OpenedFile(
-      file: file, record: record, before: look.status, leftBehind: leftBehind, held: packer.heldRanges(record),
+      file: file, record: record, before: look.status, lostAttributes: lostAttributes, held: packer.heldRanges(record),
       mayFollow: frame)
   }
 
@@ -179,7 +179,7 @@ struct FileExport<Place: SourceDirectory> {
   private func dropDoubtfulPart(of record: ItemRecord, _ look: SourceStatus) -> UInt64? {
     guard packer.holdsPart(of: record), !directory.showsEveryChange(look.status) else { return nil }
     let momentary = packer.generation(of: look.momentaryFingerprint(on: directory.fileSystem(of: look.status)))
-    packer.dropPart(ChunkPlace(path: path, generation: momentary, range: 0..<1, isHole: true))
+    packer.dropPart(FilePiece(path: path, generation: momentary, range: 0..<1, isHole: true))
     return packer.frameNumber
   }
 

@@ -6,7 +6,7 @@ import MigrationWire
 /// Handing each item to a reader would cost both ends more than sending its content: threads to
 /// wake, and one frame per item. The thread that adds the item reads it instead. A frame is sent
 /// when it is full, or when it has waited long enough for more items.
-struct GrowingFrame<Place: SourceDirectory>: Sendable {
+struct GrowingFrame<Source: SourceDirectory>: Sendable {
   /// The seconds for which the first item in a frame may wait for more items.
   static var patience: Double { 0.01 }
   /// How many full frames may wait to be sent: beyond that, the readers take the added items, and
@@ -14,7 +14,7 @@ struct GrowingFrame<Place: SourceDirectory>: Sendable {
   static var most: Int { 4 }
 
   /// Created at the first use.
-  var reader: ArchiveReader<Place>?
+  var reader: ArchiveReader<Source>?
   /// When the first item was added to the current frame; nil while it is empty.
   var begun: Double?
   /// The frames to send.
@@ -25,7 +25,7 @@ struct GrowingFrame<Place: SourceDirectory>: Sendable {
 
 extension ArchiveExport {
   /// Adds one small item, and reads it at once if the frame has room for it.
-  func addSmall(_ source: SourceBatch<Place>) -> WorkList.Batch {
+  func addSmall(_ source: SourceBatch<Source>) -> WorkList.Batch {
     let batch = Batch(source: source.checked(by: settings))
     let number = growing.withLock { growing -> WorkList.Batch? in
       guard let reader = makeRoom(for: source.tree.total.bytes, &growing) else { return nil }
@@ -64,10 +64,10 @@ extension ArchiveExport {
   }
 
   /// The reader whose frame has room; nil if the other readers are to read the item.
-  private func makeRoom(for size: UInt64, _ growing: inout GrowingFrame<Place>) -> ArchiveReader<Place>? {
+  private func makeRoom(for size: UInt64, _ growing: inout GrowingFrame<Source>) -> ArchiveReader<Source>? {
     guard !isStopped, size <= UInt64(settings.sizes.smallFile) else { return nil }
     if let reader = growing.reader, !reader.packer.hasRoom(for: size) { close(reader, &growing) }
-    guard growing.full.count < GrowingFrame<Place>.most else { return nil }
+    guard growing.full.count < GrowingFrame<Source>.most else { return nil }
     if growing.reader == nil {
       // If creating the reader fails, the other readers meet the same error and report it.
       guard let reader = try? ArchiveReader(0, isGrowing: true, of: self) else { return nil }
@@ -78,7 +78,7 @@ extension ArchiveExport {
   }
 
   /// Updates the totals after an item has been added to the frame.
-  private func note(_ reader: ArchiveReader<Place>, _ growing: inout GrowingFrame<Place>) {
+  private func note(_ reader: ArchiveReader<Source>, _ growing: inout GrowingFrame<Source>) {
     let sum = reader.packer.takeSum()
     let isFirst = growing.begun == nil && !reader.packer.isEmpty
     state.withLock { state in
@@ -92,7 +92,7 @@ extension ArchiveExport {
   }
 
   /// Moves the frame to the frames that are ready to send.
-  private func close(_ reader: ArchiveReader<Place>, _ growing: inout GrowingFrame<Place>) {
+  private func close(_ reader: ArchiveReader<Source>, _ growing: inout GrowingFrame<Source>) {
     guard growing.begun != nil else { return }
     growing.full.append(reader.packer.end())
     reader.packer.begin(growing.spare.take() ?? FrameBuffer(capacity: settings.sizes.frameCapacity))
@@ -116,9 +116,9 @@ extension ArchiveExport {
   func takeGrown(_ frame: inout FrameBuffer, or moment: Double?) -> FrameFilling {
     let now = settings.now()
     // The thread that holds the lock is adding an item now.
-    var due: Double? = now + GrowingFrame<Place>.patience
+    var due: Double? = now + GrowingFrame<Source>.patience
     let isTaken = growing.withLockIfAvailable { growing in
-      due = growing.begun.map { $0 + GrowingFrame<Place>.patience }
+      due = growing.begun.map { $0 + GrowingFrame<Source>.patience }
       if growing.full.isEmpty {
         guard let reader = growing.reader, let end = due, end <= now else { return false }
         close(reader, &growing)
@@ -132,7 +132,7 @@ extension ArchiveExport {
   }
 
   private func exchange(
-    _ frame: inout FrameBuffer, with full: consuming FrameBuffer, _ growing: inout GrowingFrame<Place>
+    _ frame: inout FrameBuffer, with full: consuming FrameBuffer, _ growing: inout GrowingFrame<Source>
   ) {
     full.number = frame.number
     growing.spare = frame

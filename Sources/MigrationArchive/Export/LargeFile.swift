@@ -1,11 +1,11 @@
 import MigrationSystem
 import MigrationWire
 
-/// A large file while several readers read parts of it: one state of the file, one check, and one
-/// record behind its last part.
+/// A large file while several readers read pieces of it: one state of the file, one check, and one
+/// record behind its last piece.
 final class LargeFile<File: SourceFile>: Sendable {
   /// Data for one reader to read, or a hole.
-  struct Part: Equatable, Sendable {
+  struct Piece: Equatable, Sendable {
     let range: Range<UInt64>
     let isHole: Bool
   }
@@ -22,9 +22,9 @@ final class LargeFile<File: SourceFile>: Sendable {
     let held: ByteRanges
     var position: UInt64 = 0
     /// The rest of the extent that was examined last.
-    var gaps: ArraySlice<Part> = []
+    var gaps: ArraySlice<Piece> = []
     var outcome = Outcome.complete
-    /// The last frame that contains a part of the file.
+    /// The last frame that contains a piece of the file.
     var lastFrame: UInt64 = 0
   }
 
@@ -33,7 +33,7 @@ final class LargeFile<File: SourceFile>: Sendable {
   /// The status of the file when it was opened.
   let before: FileStatus
   /// The attributes that are never carried.
-  let leftBehind: [[UInt8]]
+  let lostAttributes: [[UInt8]]
   let item: WorkList.Item
   let tries: WorkList.Tries
   private let partLength: UInt64
@@ -43,33 +43,33 @@ final class LargeFile<File: SourceFile>: Sendable {
     file = opened.file
     record = opened.record
     before = opened.before
-    leftBehind = opened.leftBehind
+    lostAttributes = opened.lostAttributes
     self.item = item
     self.tries = tries
     self.partLength = UInt64(partLength)
     state = Mutex(State(held: opened.held, lastFrame: opened.mayFollow ?? 0))
   }
 
-  /// The next part that no reader has taken; nil if there is none, or if parts are no longer
+  /// The next piece that no reader has taken; nil if there is none, or if pieces are no longer
   /// needed.
   ///
   /// Looks for holes under the lock: only one reader at a time knows the extents behind the last
-  /// part.
-  func take() -> Part? {
-    state.withLock { state -> Part? in
+  /// piece.
+  func take() -> Piece? {
+    state.withLock { state -> Piece? in
       guard case .complete = state.outcome else { return nil }
       while true {
-        if let part = state.gaps.popFirst() {
-          guard !part.isHole, UInt64(part.range.count) > partLength else { return part }
-          let middle = part.range.lowerBound + partLength
-          state.gaps = [Part(range: middle..<part.range.upperBound, isHole: false)] + state.gaps
-          return Part(range: part.range.lowerBound..<middle, isHole: false)
+        if let piece = state.gaps.popFirst() {
+          guard !piece.isHole, UInt64(piece.range.count) > partLength else { return piece }
+          let middle = piece.range.lowerBound + partLength
+          state.gaps = [Piece(range: middle..<piece.range.upperBound, isHole: false)] + state.gaps
+          return Piece(range: piece.range.lowerBound..<middle, isHole: false)
         }
         guard state.position < record.size else { return nil }
         do throws(SystemError) {
           let extent = try extent(from: state.position)
           state.position = extent.range.upperBound
-          state.gaps = state.held.gaps(in: extent.range).map { Part(range: $0, isHole: extent.isHole) }[...]
+          state.gaps = state.held.gaps(in: extent.range).map { Piece(range: $0, isHole: extent.isHole) }[...]
         } catch {
           state.outcome = .failed(error)
           return nil
@@ -78,7 +78,7 @@ final class LargeFile<File: SourceFile>: Sendable {
     }
   }
 
-  /// Records that a frame contains a part of the file.
+  /// Records that a frame contains a piece of the file.
   func note(frame: UInt64) { state.withLock { $0.lastFrame = max($0.lastFrame, frame) } }
 
   /// Ends the reading, because the file cannot be read in the state in which it was opened.
@@ -111,22 +111,22 @@ final class LargeFile<File: SourceFile>: Sendable {
 
   /// The data or the hole at a position inside the file. A file without holes is one extent and
   /// costs no call.
-  private func extent(from position: UInt64) throws(SystemError) -> Part {
+  private func extent(from position: UInt64) throws(SystemError) -> Piece {
     let size = record.size
     guard file.tellsHoles, before.allocatedBytes < before.size else {
-      return Part(range: position..<size, isHole: false)
+      return Piece(range: position..<size, isHole: false)
     }
     let data = try file.nextData(from: Int64(position)).map { min(size, UInt64($0)) } ?? size
-    if data > position { return Part(range: position..<data, isHole: true) }
+    if data > position { return Piece(range: position..<data, isHole: true) }
     let start = position + min(shortestData, size - position)
-    guard start < size else { return Part(range: position..<size, isHole: false) }
+    guard start < size else { return Piece(range: position..<size, isHole: false) }
     let end = try file.nextHole(from: Int64(start)).map { min(size, UInt64($0)) } ?? size
     // If the file system contradicts itself, the rest is read as data.
-    return Part(range: position..<(end > position ? end : size), isHole: false)
+    return Piece(range: position..<(end > position ? end : size), isHole: false)
   }
 }
 
-/// The parts of large files, which several readers read at once.
+/// The pieces of large files, which several readers read at once.
 extension ArchiveReader {
   /// The bytes of a large file that are requested from the disk in advance.
   private static var distance: UInt64 { 4 << 20 }
@@ -134,51 +134,52 @@ extension ArchiveReader {
   /// Continues reading the current file until the frame is full; false then.
   func readFile() -> Bool {
     guard let (number, file, rest) = file else { return true }
-    guard let part = rest ?? take(from: file, number) else {
+    guard let piece = rest ?? take(from: file, number) else {
       leave(file, number)
       return true
     }
     if packer.isRefused(file.record) {
       // For a file that the destination cannot hold, only the record is sent.
-      packer.skip(UInt64(part.range.count))
+      packer.skip(UInt64(piece.range.count))
       self.file?.rest = nil
-    } else if part.isHole {
-      guard packer.hasRoom(for: 0) else { return keep(part) }
-      packer.addHole(place(of: part.range, in: file, isHole: true))
+    } else if piece.isHole {
+      guard packer.hasRoom(for: 0) else { return keep(piece) }
+      packer.addHole(place(of: piece.range, in: file, isHole: true))
       file.note(frame: packer.frameNumber)
       self.file?.rest = nil
     } else {
-      let end = min(part.range.upperBound, part.range.lowerBound + UInt64(packer.sizes.chunk))
-      guard packer.hasRoom(for: end - part.range.lowerBound) else { return keep(part) }
-      addChunk(part.range.lowerBound..<end, of: part, in: file)
+      let end = min(piece.range.upperBound, piece.range.lowerBound + UInt64(packer.sizes.chunk))
+      guard packer.hasRoom(for: end - piece.range.lowerBound) else { return keep(piece) }
+      addChunk(piece.range.lowerBound..<end, of: piece, in: file)
       self.file?.rest =
-        end < part.range.upperBound ? LargeFile.Part(range: end..<part.range.upperBound, isHole: false) : nil
+        end < piece.range.upperBound ? LargeFile.Piece(range: end..<piece.range.upperBound, isHole: false) : nil
     }
     if file.isGivenUp { self.file?.rest = nil }
     return packer.hasRoom(for: 0)
   }
 
-  private func keep(_ part: LargeFile<Place.File>.Part) -> Bool {
-    file?.rest = part
+  private func keep(_ piece: LargeFile<Source.File>.Piece) -> Bool {
+    file?.rest = piece
     return false
   }
 
-  /// The next part of a file that no other reader has taken. Asks the disk for the beginning of the
-  /// part.
-  private func take(from file: LargeFile<Place.File>, _ number: WorkList.FileNumber) -> LargeFile<Place.File>.Part? {
-    guard let part = file.take() else { return nil }
-    if !part.isHole {
+  /// The next piece of a file that no other reader has taken. Asks the disk for the beginning of
+  /// the piece.
+  private func take(from file: LargeFile<Source.File>, _ number: WorkList.FileNumber) -> LargeFile<Source.File>.Piece? {
+    guard let piece = file.take() else { return nil }
+    if !piece.isHole {
       file.file.fetch(
-        at: Int64(part.range.lowerBound), length: Int64(min(UInt64(part.range.count), Self.distance)))
+        at: Int64(piece.range.lowerBound), length: Int64(min(UInt64(piece.range.count), Self.distance)))
     }
-    return part
+    return piece
   }
 
-  private func addChunk(_ range: Range<UInt64>, of part: LargeFile<Place.File>.Part, in file: LargeFile<Place.File>) {
+  private func addChunk(_ range: Range<UInt64>, of piece: LargeFile<Source.File>.Piece, in file: LargeFile<Source.File>)
+  {
     let next = range.lowerBound + Self.distance
-    if next < part.range.upperBound {
+    if next < piece.range.upperBound {
       file.file.fetch(
-        at: Int64(next), length: Int64(min(UInt64(packer.sizes.chunk), part.range.upperBound - next)))
+        at: Int64(next), length: Int64(min(UInt64(packer.sizes.chunk), piece.range.upperBound - next)))
     }
     do {
       let isThere = try packer.addChunk(place(of: range, in: file), orHole: file.hasUntoldHoles) {
@@ -193,7 +194,7 @@ extension ArchiveReader {
 
   /// Stops reading a file. The last reader checks whether the file is unchanged, and adds its
   /// record.
-  private func leave(_ large: LargeFile<Place.File>, _ number: WorkList.FileNumber) {
+  private func leave(_ large: LargeFile<Source.File>, _ number: WorkList.FileNumber) {
     file = nil
     guard export.left(number) else { return }
     let item = large.item
@@ -209,7 +210,7 @@ extension ArchiveReader {
     switch outcome {
     case .complete:
       packer.addRecord(of: large.record)
-      packer.leaveBehind(large.leftBehind)
+      packer.leaveBehind(large.lostAttributes)
       if batch.tree.nodes[item.index].isShared { export.sent(item, large.record.generation) }
       if batch.isCaptured(item.index) { export.captured(item, large.record.generation) }
       done(item)
@@ -220,7 +221,7 @@ extension ArchiveReader {
     }
   }
 
-  private func place(of range: Range<UInt64>, in file: LargeFile<Place.File>, isHole: Bool = false) -> ChunkPlace {
-    ChunkPlace(path: file.record.path, generation: file.record.generation, range: range, isHole: isHole)
+  private func place(of range: Range<UInt64>, in file: LargeFile<Source.File>, isHole: Bool = false) -> FilePiece {
+    FilePiece(path: file.record.path, generation: file.record.generation, range: range, isHole: isHole)
   }
 }

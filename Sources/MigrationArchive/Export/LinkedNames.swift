@@ -6,7 +6,7 @@ import MigrationWire
 /// meanwhile, or that reuses a freed inode number, is sent separately.
 struct LinkedNames: Sendable {
   /// The name that carries the content of a file.
-  enum Claim: Equatable, Sendable {
+  enum Carrier: Equatable, Sendable {
     /// The name that asks.
     case mine
     /// Another name, which a reader is processing.
@@ -23,8 +23,8 @@ struct LinkedNames: Sendable {
   private var names: [Generation: Name] = [:]
   private var inHand: [Int: Generation] = [:]
 
-  /// Claims the content of a generation for a name.
-  mutating func claim(_ index: Int, _ generation: Generation) -> Claim {
+  /// Takes the content of a generation for a name.
+  mutating func carrier(_ index: Int, _ generation: Generation) -> Carrier {
     if inHand[index] != generation { released(index) }
     switch names[generation] {
     case .sent(let first): return .sent(first)
@@ -44,7 +44,7 @@ struct LinkedNames: Sendable {
     names[generation] = .sent(index)
   }
 
-  /// Records that a name does not carry the content that it had claimed.
+  /// Records that a name does not carry the content that it had taken.
   mutating func released(_ index: Int) {
     guard let generation = inHand.removeValue(forKey: index) else { return }
     if case .inHand(index) = names[generation] { names[generation] = nil }

@@ -53,7 +53,7 @@ struct ReadAhead: Equatable {
 
 extension ArchiveReader {
   /// Asks the disk for the small files that are read next, if reading is the bottleneck.
-  func fetch(behind item: WorkList.Item, in batch: SourceBatch<Place>, after seconds: Double) {
+  func fetch(behind item: WorkList.Item, in batch: SourceBatch<Source>, after seconds: Double) {
     guard let run, run.number == item.batch else { return }
     let nodes = batch.tree.nodes
     let wanted = readAhead.read(

@@ -3,9 +3,9 @@ package import MigrationWire
 
 /// The items that are read into an archive together: a walked tree, or one item that an app
 /// appended.
-package struct SourceBatch<Place: SourceDirectory>: Sendable {
+package struct SourceBatch<Source: SourceDirectory>: Sendable {
   /// The parent directories of the roots.
-  let roots: [Place]
+  let roots: [Source]
   let tree: SourceTree
   /// The prefix of the roots in the archive; nil for its top.
   let prefix: ArchivePath?
@@ -19,7 +19,7 @@ package struct SourceBatch<Place: SourceDirectory>: Sendable {
   private(set) var lacks: [DestinationTraits.Lack?] = []
   /// For each item of the tree, the number of those that belong together with it, or -1; empty if none
   /// does, or if the destination has reported no names.
-  private var together: [Int32] = []
+  private var units: [Int32] = []
   /// For each item, the number of those that are captured together with it, or -1; empty if none are.
   private(set) var groups: [Int32] = []
   /// Those of them that were removed at the destination.
@@ -30,7 +30,7 @@ package struct SourceBatch<Place: SourceDirectory>: Sendable {
   private var wanted: Set<Int32> = []
 
   package init(
-    roots: [Place], tree: SourceTree, prefix: ArchivePath? = nil, merging merged: Set<Int> = [],
+    roots: [Source], tree: SourceTree, prefix: ArchivePath? = nil, merging merged: Set<Int> = [],
     naming owners: OwnerNames? = nil
   ) {
     self.roots = roots
@@ -44,17 +44,17 @@ package struct SourceBatch<Place: SourceDirectory>: Sendable {
   func checked(by settings: ExportSettings) -> SourceBatch {
     var batch = self
     batch.lacks = tree.lacks(of: settings.traits, beneath: prefix)
-    batch.groups = tree.together(captured: true)
-    if settings.held.hasNames { batch.findTogether(settings) }
+    batch.groups = tree.units(captured: true)
+    if settings.held.hasNames { batch.findUnits(settings) }
     return batch
   }
 
   /// Whether the destination needs an item because of those that belong together with it.
-  func isWanted(_ index: Int) -> Bool { !together.isEmpty && wanted.contains(together[index]) }
+  func isWanted(_ index: Int) -> Bool { !units.isEmpty && wanted.contains(units[index]) }
 
   /// Whether the destination has an item, and all that belongs together with it.
   func isHeld(_ index: Int) -> Bool {
-    !together.isEmpty && together[index] >= 0 && !wanted.contains(together[index]) && !following.contains(index)
+    !units.isEmpty && units[index] >= 0 && !wanted.contains(units[index]) && !following.contains(index)
   }
 
   /// Whether it was removed there.
@@ -62,10 +62,10 @@ package struct SourceBatch<Place: SourceDirectory>: Sendable {
 
   /// Finds what belongs together, and which of it the destination has. What changes afterwards changes
   /// behind this transfer.
-  private mutating func findTogether(_ settings: ExportSettings) {
-    together = tree.together()
-    var current: (parent: Int32, directory: Place)?
-    for (index, number) in together.enumerated() where number >= 0 && !wanted.contains(number) {
+  private mutating func findUnits(_ settings: ExportSettings) {
+    units = tree.units()
+    var current: (parent: Int32, directory: Source)?
+    for (index, number) in units.enumerated() where number >= 0 && !wanted.contains(number) {
       let parent = tree.nodes[index].parent
       if current?.parent != parent { current = (try? open(parent)).map { (parent, $0) } }
       let isThere = if let directory = current?.directory { isPresent(index, in: directory, settings) } else { false }
@@ -73,7 +73,7 @@ package struct SourceBatch<Place: SourceDirectory>: Sendable {
     }
   }
 
-  private mutating func isPresent(_ index: Int, in directory: Place, _ settings: ExportSettings) -> Bool {
+  private mutating func isPresent(_ index: Int, in directory: Source, _ settings: ExportSettings) -> Bool {
     let name = tree.name(tree.nodes[index])
     guard let path = try? path(index), let status = try? directory.status(name) else { return false }
     let target = status.kind == .symbolicLink ? try? directory.readLink(name) : nil
@@ -112,7 +112,7 @@ package struct SourceBatch<Place: SourceDirectory>: Sendable {
   }
 
   /// Opens the parent directory of an item.
-  func open(_ parent: Int32) throws -> Place {
+  func open(_ parent: Int32) throws -> Source {
     if parent < 0 { return roots[Int(-1 - parent)] }
     return try roots[rootNumber(of: parent)].directory(at: try tree.path(Int(parent)))
   }

@@ -100,7 +100,7 @@ package final class ArrivedItems: Sendable {
 
   /// Follows the folder of a root to the root's place of today, as after a change of this device's
   /// language: the same folder lies there.
-  package func follow(to places: RootPlaces?, in destination: SharedDirectory) {
+  package func follow(to places: RootDestinations?, in destination: SharedDirectory) {
     for root in sources.keys {
       guard let place = places?[root], let path = try? ArchivePath(root), let item = item(at: path),
         item.kind == .directory, !place.isWithin(item.target), let entry = item.entry,

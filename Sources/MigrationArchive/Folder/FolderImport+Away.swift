@@ -146,7 +146,7 @@ extension FolderImport {
     }
     try arrived.visit { item in
       guard staging.roots?.contains(Array(item.path.root)) != false else { return }
-      if Together.isMark(item.path.name), let folder = item.path.parent { folders.insert(folder) }
+      if ItemUnit.isMark(item.path.name), let folder = item.path.parent { folders.insert(folder) }
       if existing == .setAside {
         // Everything that the sender has comes.
         judge(item, isGone: !hasCome(item.path))

@@ -79,7 +79,7 @@ extension FolderImport {
   /// Gathers the facts for `NameFacts`.
   private mutating func fateByName(of item: Item) throws(Failure) -> Fate {
     if let hindrance = try hindrance(of: item) { return .cannotBeStored(.noPlace, hindrance) }
-    if let fate = try fateInCompany(of: item) { return fate }
+    if let fate = try fateInUnit(of: item) { return fate }
     // A run before has set an earlier version aside.
     if earlier(item) != nil, let target = staging.shared.withLock({ $0.moving[item.path]?.target }),
       case .free = try look(at: target, for: item.path)
@@ -190,13 +190,13 @@ extension FolderImport {
   }
 
   /// Whether no staged item has the name of a target next to the item's own, and none there would
-  /// take the item for a companion.
+  /// take the item for a sidecar file.
   private func isFree(_ target: ArchivePath, beside item: Item) throws(Failure) -> Bool {
     if let path = sibling(of: item.path, Array(target.name)), try isStaged(path, item) { return false }
     guard existing == .merge, item.kind != .directory else { return true }
-    for name in Together.companions(of: target.name) {
-      guard let companion = sibling(of: target, name) else { continue }
-      if case .found = try look(at: companion, for: item.path) { return false }
+    for name in ItemUnit.sidecars(of: target.name) {
+      guard let sidecar = sibling(of: target, name) else { continue }
+      if case .found = try look(at: sidecar, for: item.path) { return false }
     }
     return true
   }
@@ -247,7 +247,7 @@ extension FolderImport {
     guard places != nil, item.path.parent == nil else { return nil }
     let mount = try stagedOccupant(item.path).mount
     let hindrance = try importing(item.path) { () throws(SystemError) in
-      try RootPlaces.hindrance(at: item.target, isDirectory: item.kind == .directory, mount: mount) {
+      try RootDestinations.hindrance(at: item.target, isDirectory: item.kind == .directory, mount: mount) {
         (path) throws(SystemError) in try destination.occupant(at: path).map { ($0.kind, $0.mount) }
       }
     }

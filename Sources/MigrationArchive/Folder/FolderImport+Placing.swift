@@ -6,7 +6,7 @@ extension FolderImport {
   /// Gives a staged item a name that must be free.
   mutating func carry(_ item: Item, to target: ArchivePath) throws(Failure) -> Placing.Outcome {
     var placing = Placing(isDirectory: item.kind == .directory, asksKernel: renamesSafely)
-    var claim: ExistingEntry?
+    var placeholder: ExistingEntry?
     while true {
       if case .ended(let outcome) = placing.step { return outcome }
       let answer: Placing.Answer
@@ -15,14 +15,14 @@ extension FolderImport {
         renamesSafely = false
         answer = try announcePlacing(item.path, target)
       case .withdraw: answer = try withdrawPlacing(item.path)
-      case .claim:
+      case .placeholder:
         answer = trying { () throws(SystemError) in
-          claim = try destination.claim(target, isDirectory: item.kind == .directory)
+          placeholder = try destination.createPlaceholder(target, isDirectory: item.kind == .directory)
           return true
         }
       default:
-        let (step, claimed) = (placing.step, claim)
-        answer = trying { () throws(SystemError) in try perform(step, item, target, claimed) }
+        let (step, made) = (placing.step, placeholder)
+        answer = trying { () throws(SystemError) in try perform(step, item, target, made) }
       }
       placing.take(answer)
     }
@@ -37,32 +37,33 @@ extension FolderImport {
   }
 
   private func perform(
-    _ step: Placing.Step, _ item: Item, _ target: ArchivePath, _ claim: ExistingEntry?
+    _ step: Placing.Step, _ item: Item, _ target: ArchivePath, _ placeholder: ExistingEntry?
   ) throws(SystemError) -> Bool {
     let isDirectory = item.kind == .directory
     switch step {
     case .rename: try destination.move(item.path, to: target)
     case .link: try destination.link(item.path, to: target)
     case .unstage: try staged.remove(item.path)
-    case .examineClaim: return try isClaim(claim, at: target)
-    case .renameOverClaim, .renameIntoFree: try destination.replace(target, with: item.path)
-    case .releaseClaim: try destination.release(target, isDirectory: isDirectory)
+    case .examinePlaceholder: return try isPlaceholder(placeholder, at: target)
+    case .renameOverPlaceholder, .renameIntoFree: try destination.replace(target, with: item.path)
+    case .releasePlaceholder: try destination.release(target, isDirectory: isDirectory)
     case .examineName: return try destination.occupant(at: target) == nil
     case .giveUp:
-      let isOurs = isDirectory ? true : try isClaim(claim, at: target)
+      let isOurs = isDirectory ? true : try isPlaceholder(placeholder, at: target)
       if isOurs { try destination.release(target, isDirectory: isDirectory) }
-    case .announce, .claim, .withdraw, .ended: break
+    case .announce, .placeholder, .withdraw, .ended: break
     }
     return true
   }
 
   /// Whether an entry is the empty file that this import has just created.
-  private func isClaim(_ claim: ExistingEntry?, at target: ArchivePath) throws(SystemError) -> Bool {
-    guard let claim, let there = try destination.occupant(at: target) else { return false }
-    return there.kind == .regular && there.size == 0 && (there.device, there.inode) == (claim.device, claim.inode)
+  private func isPlaceholder(_ placeholder: ExistingEntry?, at target: ArchivePath) throws(SystemError) -> Bool {
+    guard let placeholder, let there = try destination.occupant(at: target) else { return false }
+    return there.kind == .regular && there.size == 0
+      && (there.device, there.inode) == (placeholder.device, placeholder.inode)
   }
 
-  /// Removes empty claims, and removes the staged name of items that have both names.
+  /// Removes empty placeholders, and removes the staged name of items that have both names.
   func settleEarlierPlacing() throws(Failure) {
     let earlier = staging.shared.withLock { $0.earlierPlacing }
     guard earlier.isAny else { return }
@@ -105,7 +106,7 @@ extension FolderImport {
     _ path: ArchivePath, _ item: ExistingEntry, _ target: ArchivePath, _ there: ExistingEntry
   ) throws(SystemError) -> Bool {
     if there.isSame(as: item) { return true }
-    // An empty file may be a claim, and can be removed without loss.
+    // An empty file may be a placeholder, and can be removed without loss.
     guard there.kind == .symbolicLink || there.size > 0 else { return false }
     return try destination.isCopy(of: path, at: target)
   }
@@ -116,8 +117,8 @@ extension FolderImport {
     guard staging.disk.syncsEach else { return }
     let moves = staging.shared.withLock { $0.moving.mapValues(\.target) }
     try reading {
-      try staging.journal.forEach(upTo: staging.journal.position) { _, claim in
-        if let path = claim.completedItem?.path, let target = target(of: path, moves) {
+      try staging.journal.forEach(upTo: staging.journal.position) { _, record in
+        if let path = record.completedItem?.path, let target = target(of: path, moves) {
           destination.noteChange(at: target)
         }
       }
@@ -206,9 +207,9 @@ struct EarlierPlacing: Sendable {
 ///
 /// Nothing that exists is replaced. If the kernel can rename without replacing, one step suffices.
 /// Otherwise a file gets a second name and then loses the first. A directory, or a file that cannot
-/// have a second name, is renamed over an empty entry that was created under that name (the claim).
-/// The kernel refuses to rename over a directory that is not empty, and the import checks a file
-/// beforehand.
+/// have a second name, is renamed over an empty entry that was created under that name (the
+/// placeholder). The kernel refuses to rename over a directory that is not empty, and the import
+/// checks a file beforehand.
 struct Placing: Equatable {
   /// The next step.
   enum Step: Equatable {
@@ -222,20 +223,20 @@ struct Placing: Equatable {
     /// Remove the staged name of a file that has both names.
     case unstage
     /// Create an empty entry of that name.
-    case claim
-    /// Check that a claim is still the entry that was created, and empty.
-    case examineClaim
-    /// Rename over the claim.
-    case renameOverClaim
-    /// Remove the claim, because the file system does not rename over it.
-    case releaseClaim
+    case placeholder
+    /// Check that a placeholder is still the entry that was created, and empty.
+    case examinePlaceholder
+    /// Rename over the placeholder.
+    case renameOverPlaceholder
+    /// Remove the placeholder, because the file system does not rename over it.
+    case releasePlaceholder
     /// Check whether the name is free.
     case examineName
     /// Rename to the name that has just been free.
     case renameIntoFree
     /// Record in the journal that the entry at the destination is not this import's, and end.
     case withdraw
-    /// Remove the claim if possible, and end with the error.
+    /// Remove the placeholder if possible, and end with the error.
     case giveUp(SystemError)
     case ended(Outcome)
   }
@@ -278,13 +279,13 @@ struct Placing: Equatable {
 
   private var next: Step {
     switch step {
-    case .announce: isDirectory ? .claim : .link
+    case .announce: isDirectory ? .placeholder : .link
     case .link: .unstage
-    case .claim: isDirectory ? .renameOverClaim : .examineClaim
-    case .examineClaim: .renameOverClaim
-    case .releaseClaim: .examineName
+    case .placeholder: isDirectory ? .renameOverPlaceholder : .examinePlaceholder
+    case .examinePlaceholder: .renameOverPlaceholder
+    case .releasePlaceholder: .examineName
     case .examineName: .renameIntoFree
-    case .rename, .unstage, .renameOverClaim, .renameIntoFree: .ended(.placed)
+    case .rename, .unstage, .renameOverPlaceholder, .renameIntoFree: .ended(.placed)
     case .withdraw: .ended(.taken)
     case .giveUp(let error): .ended(.failed(error))
     case .ended: step
@@ -295,17 +296,18 @@ struct Placing: Equatable {
     switch step {
     case .rename where error.isRenameFlagRefused: .announce
     case .rename where error.isAlreadyExisting: .ended(.taken)
-    case .link where error.isAlreadyExisting, .claim where error.isAlreadyExisting: .withdraw
-    case .link where error.isLinkRefused: .claim
-    // Some file systems do not rename over any entry; a claim that is no longer empty cannot be
+    case .link where error.isAlreadyExisting, .placeholder where error.isAlreadyExisting: .withdraw
+    case .link where error.isLinkRefused: .placeholder
+    // Some file systems do not rename over any entry; a placeholder that is no longer empty cannot be
     // removed either.
-    case .renameOverClaim where error.isReplacingRefused: .releaseClaim
-    case .releaseClaim where error.isNotFound: .examineName
-    case .releaseClaim where error.isNotEmpty, .renameIntoFree where error.isTaken: .withdraw
-    case .examineClaim, .renameOverClaim: .giveUp(error)
+    case .renameOverPlaceholder where error.isReplacingRefused: .releasePlaceholder
+    case .releasePlaceholder where error.isNotFound: .examineName
+    case .releasePlaceholder where error.isNotEmpty, .renameIntoFree where error.isTaken: .withdraw
+    case .examinePlaceholder, .renameOverPlaceholder: .giveUp(error)
     case .giveUp(let first): .ended(.failed(first))
     case .ended: step
-    case .rename, .announce, .link, .unstage, .claim, .releaseClaim, .examineName, .renameIntoFree, .withdraw:
+    case .rename, .announce, .link, .unstage, .placeholder, .releasePlaceholder, .examineName, .renameIntoFree,
+      .withdraw:
       .ended(.failed(error))
     }
   }

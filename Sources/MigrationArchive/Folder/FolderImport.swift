@@ -12,9 +12,9 @@ package struct FolderImport {
   let staging: Staging
   let destination: any ImportDestination
   let existing: Existing
-  let staged: any StagingPlaces
+  let staged: any StagingTree
   /// Where roots that are keys arrive; nil if roots are names.
-  let places: RootPlaces?
+  let places: RootDestinations?
   /// The most items to process: the roots, or all items if some directories are merged.
   private var total: UInt64 = 0
   private var done: UInt64 = 0
@@ -35,7 +35,7 @@ package struct FolderImport {
   var upcoming: [(path: ArchivePath, target: ArchivePath)] = []
   var told: [ArchivePath: ArchivePath] = [:]
   /// The items of the current directory that belong together.
-  var companies = Companies()
+  var units = StagedUnits()
   /// The directory in which a name was taken last, and the names given to items of the archive next
   /// to taken ones.
   var listed: ListedNames?
@@ -62,7 +62,7 @@ package struct FolderImport {
   /// The files of which a run before may have set the metadata, or another program.
   var doubtful: Set<ArchivePath> = []
 
-  package init(_ staging: Staging, to destination: any ImportDestination, at places: RootPlaces? = nil) {
+  package init(_ staging: Staging, to destination: any ImportDestination, at places: RootDestinations? = nil) {
     self.staging = staging
     self.destination = destination
     self.places = places
@@ -105,7 +105,7 @@ package struct FolderImport {
     try finishEarlierMoves()
     let roots = try entries(of: nil)
     try checkPresence(of: roots)
-    try findCompanies(among: roots, in: nil)
+    try findUnits(among: roots, in: nil)
     // All roots are checked before the first is moved, so that a name that was taken meanwhile does
     // not leave the import half done.
     let fates = try fates(of: roots[...])
@@ -209,7 +209,7 @@ package struct FolderImport {
       guard !items.isEmpty else { continue }
       try importing(directory.path) { () throws(SystemError) in try destination.enter(directory.target, seen: there) }
       try unlock(directory.path)
-      try findCompanies(among: Array(items), in: directory.target)
+      try findUnits(among: Array(items), in: directory.target)
       while !items.isEmpty {
         let next = items.prefix(Self.together)
         items = items.dropFirst(Self.together)
@@ -348,7 +348,7 @@ package struct FolderImport {
       notePlaced(at: target)
     // Another program created the name first, or another item of the archive has it here.
     case .taken:
-      companies.release(item.path)
+      units.release(item.path)
       return try perform(try fate(of: item), on: item)
     case .failed(let error): return try refuse(item, error)
     }

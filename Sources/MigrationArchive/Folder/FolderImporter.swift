@@ -9,7 +9,7 @@ package final class FolderImporter: Importer {
   /// What items are at the destination, by their places.
   private let rule: ArrivalRule
   /// Where roots that are keys arrive; nil if roots are names.
-  let places: RootPlaces?
+  let places: RootDestinations?
   /// Looks at the files when all are there, and may change small ones.
   private let preparing: (@Sendable (StagedFiles) throws(Failure) -> Void)?
   /// Called when everything is in place, and again if the process dies before that is recorded.
@@ -23,7 +23,7 @@ package final class FolderImporter: Importer {
   /// with `folders`, all roots of a device into its folder there.
   package init(
     _ area: StagingArea, existing: Existing? = nil, judging rule: ArrivalRule = ArrivalRule(),
-    places: RootPlaces? = nil,
+    places: RootDestinations? = nil,
     folders: (@Sendable (KeyFingerprint) throws(Failure) -> ArchivePath)? = nil,
     preparing: (@Sendable (StagedFiles) throws(Failure) -> Void)? = nil,
     completing: (@Sendable () throws(Failure) -> Void)? = nil,
@@ -52,7 +52,7 @@ package final class FolderImporter: Importer {
 
   package func within(_ folder: ArchivePath?) -> any Importers {
     guard let folder else { return self }
-    return FolderImporter(area, existing: existing, judging: rule, places: RootPlaces(within: folder))
+    return FolderImporter(area, existing: existing, judging: rule, places: RootDestinations(within: folder))
   }
 
   package func arrival(of part: Part) -> PartArrival { rule.arrival(of: part.roots, at: places) }

@@ -9,12 +9,12 @@ package final class FolderSource: ItemSource {
   private let contents: @Sendable ([Root]) -> Offer.Contents
   private let notice: @Sendable (String) -> Void
   /// Where the roots are, for the user, if their names are keys.
-  package let places: RootPlaces?
+  package let places: RootDestinations?
   /// What has been walked before, by the names of the roots; empty once it has been used.
   private let walked: Mutex<[[UInt8]: SourceTree]>
   private let tree = Mutex<SourceTree?>(nil)
   private let recaptures = Mutex(0)
-  /// The databases that may have had a companion meanwhile, and when they were last changed.
+  /// The databases that may have had a sidecar file meanwhile, and when they were last changed.
   private let databases = Mutex<[[UInt8]: Timestamp]>([:])
 
   /// Opens the targets of the paths; no two may have the same name in the archive. `notice` gets
@@ -34,7 +34,7 @@ package final class FolderSource: ItemSource {
   /// are keys. `walked` has the trees of roots that have been walked with the same selection.
   package init(
     roots: [SourceRoot], selecting selection: Selection, withOwners: Bool = false,
-    contents: @escaping @Sendable ([Root]) -> Offer.Contents = { .folders($0) }, places: RootPlaces? = nil,
+    contents: @escaping @Sendable ([Root]) -> Offer.Contents = { .folders($0) }, places: RootDestinations? = nil,
     walked: [[UInt8]: SourceTree] = [:], notice: @escaping @Sendable (String) -> Void = { _ in }
   ) throws(Failure) {
     self.selection = selection
@@ -192,7 +192,7 @@ package protocol ItemSource: AnyObject, Sendable {
   /// Where each of its roots comes from, in their order.
   func identities(by naming: SourceNaming) -> [SourceIdentity]
   /// Where its roots are on this device, for its user, if their names in the archive are keys.
-  var places: RootPlaces? { get }
+  var places: RootDestinations? { get }
   /// Determines the items, without reading content. Called once, on a thread of its own; ends early
   /// when `stop` is set.
   func prepare(until stop: StopSignal) throws(Failure) -> SourceSummary
@@ -218,7 +218,7 @@ extension ItemSource {
     [naming.identity(of: ((try? origin()) ?? []).first)]
   }
 
-  package var places: RootPlaces? { nil }
+  package var places: RootDestinations? { nil }
   package func withholding(for traits: DestinationTraits) -> Withholding { Withholding(by: traits) }
   package var isRotating: Bool { false }
   package var graceAtTheEnd: Double { 0 }

@@ -9,7 +9,7 @@ package protocol Importers: AnyObject, Sendable {
   /// The app whose data is requested; nil for folders, and for parts of several kinds.
   var request: AppRequest? { get }
   /// Where the roots of a part are on this device, if they are keys.
-  func places(of part: Part) -> RootPlaces?
+  func places(of part: Part) -> RootDestinations?
   /// What a part is for this device, by its own knowledge alone.
   func arrival(of part: Part) -> PartArrival
   /// What is taken of the items of a part, one by one, if its user takes these classes; nil if all of
@@ -30,7 +30,7 @@ package protocol Importers: AnyObject, Sendable {
 }
 
 extension Importers {
-  package func places(of part: Part) -> RootPlaces? { nil }
+  package func places(of part: Part) -> RootDestinations? { nil }
   package func arrival(of part: Part) -> PartArrival { PartArrival(name: part.name, roots: [.files]) }
   package func permit(for part: Part, taking taken: ArrivalClasses) -> ArrivalPermit? { nil }
   package func folder(for device: KeyFingerprint) throws(Failure) -> ArchivePath? { nil }

@@ -32,7 +32,7 @@ package struct PresentItems: Equatable, Sendable {
   }
 
   /// The path of a root in the archive, and at the destination.
-  typealias Place = (path: ArchivePath, place: ArchivePath)
+  typealias RootPath = (path: ArchivePath, place: ArchivePath)
 
   /// Examines every existing name, without following links or entering other file systems. It opens
   /// no file. It reports at most as many names as a sender keeps; if the sender sends items of the
@@ -42,7 +42,7 @@ package struct PresentItems: Equatable, Sendable {
   /// Unless nothing is replaced, items that differ arrive too, so no name counts as taken; and what
   /// belongs together arrives whole, so nothing of it is reported.
   init(
-    of roots: [Place], in destination: SharedDirectory, keys: TransferKeys, timeGranularity: UInt32 = 1,
+    of roots: [RootPath], in destination: SharedDirectory, keys: TransferKeys, timeGranularity: UInt32 = 1,
     replacingNothing isKept: Bool = true, besides hasArrived: (ArchivePath) -> Bool = { _ in false }
   ) throws(SystemError) {
     try Self.walk(roots, destination, splitting: isKept) { path, status, target in
@@ -73,12 +73,12 @@ package struct PresentItems: Equatable, Sendable {
     _ arrived: ArrivedItems, in destination: SharedDirectory, keys: TransferKeys, timeGranularity: UInt32
   ) throws {
     var folders: Set<ArchivePath> = []
-    var places = Places(destination)
+    var places = DestinationLook(destination)
     func earlier(_ item: ArrivedItem) -> NameFacts.Earlier {
       NameFacts.Earlier(.same, places.since(item), isWantedAgain: arrived.removals(of: item.path) == .again)
     }
     try arrived.visit { item in
-      if Together.isMark(item.path.name), let folder = item.path.parent { folders.insert(folder) }
+      if ItemUnit.isMark(item.path.name), let folder = item.path.parent { folders.insert(folder) }
       let earlier = earlier(item)
       guard let mark = item.presentMark(keys, timeGranularity: timeGranularity, isAway: earlier.isAway) else { return }
       note(mark, earlier, keys.stateMarks(of: item, timeGranularity: timeGranularity))
@@ -126,7 +126,7 @@ package struct PresentItems: Equatable, Sendable {
   }
 
   /// Looks whether items lie where they arrived. Most lie in the directory of the one before.
-  fileprivate struct Places {
+  fileprivate struct DestinationLook {
     private let destination: SharedDirectory
     private var current: (path: ArchivePath?, directory: SharedDirectory?)?
 
@@ -170,10 +170,10 @@ package struct PresentItems: Equatable, Sendable {
   /// Walks the destination, with one open directory at a time. What belongs together is split, or
   /// not visited.
   private static func walk(
-    _ roots: [Place], _ destination: SharedDirectory, splitting isSplit: Bool, _ visit: Visit
+    _ roots: [RootPath], _ destination: SharedDirectory, splitting isSplit: Bool, _ visit: Visit
   ) throws(SystemError) {
     let mount = try destination.directory.mount()
-    var pending: [Place] = []
+    var pending: [RootPath] = []
     for root in roots {
       do throws(SystemError) {
         let parent = try DirectoryDisk.directory(of: root.place, in: destination)
@@ -187,8 +187,8 @@ package struct PresentItems: Equatable, Sendable {
       do throws(SystemError) {
         let directory = try destination.directory.openDirectoryBeneath(place.bytes)
         let names = try directory.names()
-        if !isSplit, names.contains(where: { Together.isMark($0[...]) }) { continue }
-        let members = isSplit ? [] : Together.members(of: names)
+        if !isSplit, names.contains(where: { ItemUnit.isMark($0[...]) }) { continue }
+        let members = isSplit ? [] : ItemUnit.members(of: names)
         for name in names where !members.contains(name) {
           guard let child = try? path.appending(name.span), let childPlace = try? place.appending(name.span) else {
             continue
@@ -205,7 +205,7 @@ package struct PresentItems: Equatable, Sendable {
 
   private static func belongs(_ name: [UInt8], in directory: borrowing Directory) throws(SystemError) -> Bool {
     let others =
-      Together.companions(of: name[...]) + [Together.base(of: name[...]).map { Array($0) }].compactMap(\.self)
+      ItemUnit.sidecars(of: name[...]) + [ItemUnit.base(of: name[...]).map { Array($0) }].compactMap(\.self)
     for other in others where other.count <= Limits.component {
       if try !directory.isFree(other) { return true }
     }
@@ -213,7 +213,8 @@ package struct PresentItems: Equatable, Sendable {
   }
 
   private static func look(
-    at item: Place, in directory: borrowing Directory, _ mount: MountIdentity, _ pending: inout [Place], _ visit: Visit
+    at item: RootPath, in directory: borrowing Directory, _ mount: MountIdentity, _ pending: inout [RootPath],
+    _ visit: Visit
   ) throws(SystemError) {
     let (status, own): (FileStatus, MountIdentity)
     do {
@@ -229,9 +230,9 @@ package struct PresentItems: Equatable, Sendable {
 
 extension ArrivedItems {
   /// What was moved or removed here of each root, without a word of the user so far.
-  package func unsettled(in area: StagingArea, at roots: RootPlaces?) throws -> [RemovedArrivals] {
+  package func unsettled(in area: StagingArea, at roots: RootDestinations?) throws -> [RemovedArrivals] {
     follow(to: roots, in: area.destination.directory)
-    var places = PresentItems.Places(area.destination.directory)
+    var places = PresentItems.DestinationLook(area.destination.directory)
     var counts: [[UInt8]: UInt64] = [:]
     try visit { item in
       let facts = NameFacts(

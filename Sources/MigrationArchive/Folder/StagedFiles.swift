@@ -7,7 +7,7 @@ package import MigrationWire
 /// A change is one step, and it may be repeated: a run that is killed leaves each file old or new,
 /// and the next run looks again.
 package struct StagedFiles {
-  private let places: any StagingPlaces
+  private let places: any StagingTree
   private let staging: Staging
 
   init(of staging: Staging) {

@@ -10,7 +10,7 @@ package struct ExtendedMetadata: Equatable, Sendable {
   /// The list that new items in a directory get.
   package var defaultAccessList: [AccessEntry] = []
   /// The names of the other attributes, which are never carried.
-  package var leftBehind: [[UInt8]] = []
+  package var lostAttributes: [[UInt8]] = []
 
   package init() {}
 
@@ -33,7 +33,7 @@ package struct ExtendedMetadata: Equatable, Sendable {
       } else if name == AccessListKind.default.attribute {
         defaultAccessList = try Self.accessList(.default, of: descriptor)
       } else {
-        leftBehind.append(name)
+        lostAttributes.append(name)
       }
     }
   }

@@ -131,7 +131,7 @@ final class FramePacker {
   }
 
   /// Counts the attributes of an item in the archive that are not carried.
-  func leaveBehind(_ names: [[UInt8]]) { for name in names { sum.leftBehind.note(name) } }
+  func leaveBehind(_ names: [[UInt8]]) { for name in names { sum.lostAttributes.note(name) } }
 
   /// Adds an item without content: a directory, a link, an empty file.
   func add(_ record: ItemRecord) {
@@ -160,7 +160,7 @@ final class FramePacker {
     let (lead, size) = (Self.lead(of: record), Int(record.size))
     prefix.removeAll()
     EntryWriter.item(record, to: &prefix)
-    let place = ChunkPlace(path: record.path, generation: record.generation, range: 0..<record.size)
+    let place = FilePiece(path: record.path, generation: record.generation, range: 0..<record.size)
     EntryWriter.content(length: size, check(place, lead, size), to: &prefix)
     precondition(prefix.bytes.count == lead, "the content lies behind its entries")
     frame.commit(prefix.bytes, followedBy: size)
@@ -170,7 +170,7 @@ final class FramePacker {
   /// Adds one chunk of a large file. `read` stores its bytes in place; false if `read` reports them
   /// as unusable. With `orHole`, zeros become a hole.
   func addChunk(
-    _ place: ChunkPlace, orHole: Bool = false, _ read: (inout MutableSpan<UInt8>) throws(SystemError) -> Bool
+    _ place: FilePiece, orHole: Bool = false, _ read: (inout MutableSpan<UInt8>) throws(SystemError) -> Bool
   ) throws(Failure) -> Bool {
     let size = place.range.count
     let lead = EntryWriter.length(of: place)
@@ -180,7 +180,7 @@ final class FramePacker {
       throw Failure("reading", place.path, error)
     }
     if orHole, frame.withFreeSpan(at: lead, length: size, { bytes in bytes.indices.allSatisfy { bytes[$0] == 0 } }) {
-      addHole(ChunkPlace(path: place.path, generation: place.generation, range: place.range, isHole: true))
+      addHole(FilePiece(path: place.path, generation: place.generation, range: place.range, isHole: true))
       return true
     }
     prefix.removeAll()
@@ -191,7 +191,7 @@ final class FramePacker {
   }
 
   /// Adds a hole of a large file.
-  func addHole(_ place: ChunkPlace) {
+  func addHole(_ place: FilePiece) {
     prefix.removeAll()
     EntryWriter.place(place, keys.check(place), to: &prefix)
     frame.append(prefix.bytes)
@@ -220,7 +220,7 @@ final class FramePacker {
   func holdsPart(of record: ItemRecord) -> Bool { !held.ranges(of: record.path, record.generation).all.isEmpty }
 
   /// Makes a piece of another generation replace the part of a file that the receiver holds.
-  func dropPart(_ place: ChunkPlace) {
+  func dropPart(_ place: FilePiece) {
     held.forgetPart(of: place.path)
     addHole(place)
   }
@@ -240,7 +240,7 @@ final class FramePacker {
   /// Counts content that need not be sent.
   func skip(_ bytes: UInt64) { listener.skipped(items: 0, bytes: bytes) }
 
-  private func check(_ place: ChunkPlace, _ lead: Int, _ size: Int) -> ChunkCheck {
+  private func check(_ place: FilePiece, _ lead: Int, _ size: Int) -> ChunkCheck {
     frame.withFreeSpan(at: lead, length: size) { keys.check(place, $0) }
   }
 
@@ -282,7 +282,7 @@ struct ArchiveSum: Sendable {
   var leftOut = LeftOut()
   /// The number of items that the destination cannot hold.
   var withheld: UInt64 = 0
-  var leftBehind = AttributeCount()
+  var lostAttributes = AttributeCount()
 
   mutating func add(_ other: ArchiveSum) {
     total = total.adding(other.total)
@@ -292,13 +292,14 @@ struct ArchiveSum: Sendable {
     leftOut.differing += other.leftOut.differing
     leftOut.removed += other.leftOut.removed
     withheld += other.withheld
-    leftBehind.add(other.leftBehind)
+    lostAttributes.add(other.lostAttributes)
   }
 
   /// The contents of FINISH.
   var finish: Finish {
     Finish(
-      total: total, unsent: unsent, digest: digest, leftOut: leftOut, withheld: withheld, leftBehind: leftBehind.list)
+      total: total, unsent: unsent, digest: digest, leftOut: leftOut, withheld: withheld,
+      lostAttributes: lostAttributes.list)
   }
 }
 
@@ -323,17 +324,17 @@ struct AttributeCount: Sendable {
   }
 
   /// The most frequent ones, by ascending names.
-  var list: [LeftBehind] {
-    let all = counts.map { LeftBehind(name: $0.key, count: $0.value) }.sorted {
+  var list: [LostAttribute] {
+    let all = counts.map { LostAttribute(name: $0.key, count: $0.value) }.sorted {
       $0.count == $1.count ? $0.name.lexicographicallyPrecedes($1.name) : $0.count > $1.count
     }
-    return all.prefix(Limits.leftBehind).sorted { $0.name.lexicographicallyPrecedes($1.name) }
+    return all.prefix(Limits.lostAttributes).sorted { $0.name.lexicographicallyPrecedes($1.name) }
   }
 }
 
 extension TransferKeys {
   /// The check of the bytes of a chunk, or of a hole without any (Protocol §9.3).
-  package func check(_ place: ChunkPlace, _ data: Span<UInt8> = Span()) -> ChunkCheck {
+  package func check(_ place: FilePiece, _ data: Span<UInt8> = Span()) -> ChunkCheck {
     check(place, lanes: checkLanes(of: data))
   }
 }

@@ -22,7 +22,7 @@ package struct ExclusionPattern: Equatable, Sendable {
     case anyDirectories
   }
 
-  private enum Place: Equatable {
+  private enum Anchor: Equatable {
     /// The name decides, in any directory.
     case anywhere(NamePattern)
     /// The path within the source decides.
@@ -35,7 +35,7 @@ package struct ExclusionPattern: Equatable, Sendable {
   /// Whether matching items are included again.
   let isReinclusion: Bool
   private let isForDirectories: Bool
-  private let place: Place
+  private let anchor: Anchor
 
   /// Parses one pattern; comments and trailing spaces have no special meaning here.
   package init(_ text: [UInt8]) {
@@ -48,19 +48,19 @@ package struct ExclusionPattern: Equatable, Sendable {
     if isForDirectories { rest.removeLast() }
     do throws(PatternFlaw) {
       guard rest.contains(slash) else {
-        place = .anywhere(try NamePattern(reading: &rest))
+        anchor = .anywhere(try NamePattern(reading: &rest))
         return
       }
       if rest.first == slash { rest.removeFirst() }
-      place = .path(try Self.components(rest))
+      anchor = .path(try Self.components(rest))
     } catch {
-      place = .nowhere(error)
+      anchor = .nowhere(error)
     }
   }
 
   /// Why the pattern never matches, if it is malformed.
   package var flaw: PatternFlaw? {
-    guard case .nowhere(let flaw) = place else { return nil }
+    guard case .nowhere(let flaw) = anchor else { return nil }
     return flaw
   }
 
@@ -82,7 +82,7 @@ package struct ExclusionPattern: Equatable, Sendable {
   /// `nameStart`.
   func matches(_ path: Span<UInt8>, nameStart: Int, isDirectory: Bool) -> Bool {
     guard isDirectory || !isForDirectories else { return false }
-    return switch place {
+    return switch anchor {
     case .anywhere(let name): name.matches(path.extracting(nameStart..<path.count))
     case .path(let components): Self.matches(components, path)
     case .nowhere: false

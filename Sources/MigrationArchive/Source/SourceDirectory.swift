@@ -17,7 +17,7 @@ package protocol SourceDirectory: AnyObject, Sendable {
   func extendedMetadata(ofDirectory name: ArraySlice<UInt8>) throws(SystemError) -> ExtendedMetadata
   /// The names of the attributes that are never carried, for a name in this directory; opens
   /// nothing.
-  func leftBehind(of name: ArraySlice<UInt8>) throws(SystemError) -> [[UInt8]]
+  func lostAttributes(of name: ArraySlice<UInt8>) throws(SystemError) -> [[UInt8]]
   /// Opens the directory at a path inside this one, without following links.
   func directory(at path: ArchivePath) throws(SystemError) -> Self
   /// The identifier of the file system of a status: a number that stays the same after a restart,
@@ -43,7 +43,7 @@ extension SourceDirectory {
   package func showsEveryChange(_ status: FileStatus) -> Bool { true }
   package static var canFetch: Bool { false }
   package func fetch(_ name: ArraySlice<UInt8>, length: Int) {}
-  package func leftBehind(of name: ArraySlice<UInt8>) throws(SystemError) -> [[UInt8]] { [] }
+  package func lostAttributes(of name: ArraySlice<UInt8>) throws(SystemError) -> [[UInt8]] { [] }
 }
 
 /// A file of the source that is being read.
@@ -117,7 +117,7 @@ final class RealDirectory: SourceDirectory {
     }
   }
 
-  func leftBehind(of name: ArraySlice<UInt8>) throws(SystemError) -> [[UInt8]] {
+  func lostAttributes(of name: ArraySlice<UInt8>) throws(SystemError) -> [[UInt8]] {
     try directory.directory.attributeNames(of: entry(name)).filter(ExtendedMetadata.leavesBehind)
   }
 

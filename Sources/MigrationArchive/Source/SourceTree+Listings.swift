@@ -28,8 +28,8 @@ extension SourceTree {
   }
 
   /// The databases in directories that have changed, by their paths in the archive, and when each of them
-  /// was last changed: since the walk began, as far as the file system tells. Each may have had a companion
-  /// that the walk did not meet.
+  /// was last changed: since the walk began, as far as the file system tells. Each may have had a
+  /// sidecar file that the walk did not meet.
   func changedDatabases(in changed: Set<Int32>, of roots: [SourceRoot]) -> [[UInt8]: Timestamp] {
     guard !changed.isEmpty else { return [:] }
     var found: [[UInt8]: Timestamp] = [:]
@@ -40,7 +40,7 @@ extension SourceTree {
       }
       guard let current, let status = try? current.directory.directory.status(name(node)), status.kind == .regular,
         status.changed >= begun || current.directory.directory.stampKeeping != .ownClock,
-        let file = try? current.directory.directory.openChild(name(node)), Together.isDatabase(file)
+        let file = try? current.directory.directory.openChild(name(node)), ItemUnit.isDatabase(file)
       else { continue }
       found[current.folder + [UInt8(ascii: "/")] + name(node)] = status.changed
     }

@@ -27,7 +27,7 @@ package struct SourceTree: Sendable {
   package private(set) var nodes: [Node] = []
   private var names: [UInt8] = []
   /// The flags of the file system, and the further names of symbolic links, none of which is carried.
-  private(set) var leftBehind = AttributeCount()
+  private(set) var lostAttributes = AttributeCount()
   /// The files and symbolic links with several names that have been counted.
   private var counted: Set<FileIdentity> = []
 
@@ -87,13 +87,13 @@ package struct SourceTree: Sendable {
     _ name: Span<UInt8>, _ status: FileStatus, _ flags: FileFlags = [], kind: ItemKind, parent: Int32
   ) -> Int {
     noteChange(status)
-    for (flag, name) in Self.flags where flags.contains(flag) { leftBehind.note(name) }
+    for (flag, name) in Self.flags where flags.contains(flag) { lostAttributes.note(name) }
     let isShared = kind == .file && status.linkCount > 1
     // A file with several names is in the archive once.
     let isFirst =
       kind == .directory || status.linkCount == 1
       || counted.insert(FileIdentity(device: status.device, inode: status.inode)).inserted
-    if !isFirst, kind == .symbolicLink { leftBehind.note(Array("hard link".utf8)) }
+    if !isFirst, kind == .symbolicLink { lostAttributes.note(Array("hard link".utf8)) }
     let node = Node(
       parent: parent, kind: kind, nameLength: UInt8(name.count), isShared: isShared, isRepeated: isShared && !isFirst,
       nameStart: names.count, size: kind == .file || kind == .symbolicLink ? UInt64(status.size) : 0)
@@ -160,7 +160,7 @@ package struct SourceTree: Sendable {
         nameStart: start + node.nameStart, size: node.size)
     }
     counted.formUnion(other.counted)
-    leftBehind.add(other.leftBehind)
+    lostAttributes.add(other.lostAttributes)
     total = Tally(
       items: total.items + other.total.items, bytes: min(Limits.fileSize, total.bytes + other.total.bytes))
     allocated = min(Limits.fileSize, allocated + other.allocated)

@@ -31,7 +31,7 @@ struct KeptFiles {
 
   private let staging: Staging
   private let survey: JournalSurvey
-  private let places: any StagingPlaces
+  private let places: any StagingTree
 
   init(_ staging: Staging, _ survey: JournalSurvey) {
     self.staging = staging

@@ -33,9 +33,9 @@ package struct LedgerReader: Sendable {
   }
 
   /// The next part. The first call is slow: there may be millions of marks to sort.
-  package mutating func next() -> LedgerPart {
+  package mutating func next() -> LedgerPage {
     let held = begun()
-    var part = LedgerPart()
+    var part = LedgerPage()
     var room = length
     while let list = lists.first {
       guard !list.marks.isEmpty else {

@@ -161,7 +161,7 @@ extension StagingWriter {
 
   /// The same for a piece of a file. The journal's record of the piece takes space too, even for a hole.
   func withRoom<Result: Sendable>(
-    for place: ChunkPlace, _ body: (inout Staging.Shared) throws -> Result
+    for place: FilePiece, _ body: (inout Staging.Shared) throws -> Result
   ) throws -> Result {
     try withRoom(
       at: place.path, { $0.ledger.holds(place) },

@@ -47,7 +47,7 @@ extension Staging {
   /// The refusal is journaled first, under the lock: data that another stream brings for the item
   /// is acknowledged from then on, and not kept.
   func refuse(
-    _ record: ItemRecord, _ reason: NotStored.Reason, _ error: UInt16?, in places: any StagingPlaces
+    _ record: ItemRecord, _ reason: NotStored.Reason, _ error: UInt16?, in places: any StagingTree
   ) throws(Failure) {
     let isStaged = try shared.withLock { (shared) throws(Failure) -> Bool in
       let isStaged = shared.ledger.refusable(record.path, record.generation) != nil
@@ -66,7 +66,7 @@ extension Staging {
   /// Refuses a file of which a chunk came; its record may have come too. Here, too, the refusal is
   /// journaled first.
   func refuse(
-    _ place: ChunkPlace, _ reason: NotStored.Reason, _ error: UInt16?, in places: any StagingPlaces, isStaged: Bool
+    _ place: FilePiece, _ reason: NotStored.Reason, _ error: UInt16?, in places: any StagingTree, isStaged: Bool
   ) throws(Failure) {
     let isRefused = try shared.withLock { (shared) throws(Failure) -> Bool in
       // Another stream refused it first.
@@ -147,7 +147,7 @@ extension StagingWriter {
   }
 
   /// Refuses a file if the error of a chunk was caused by the file; throws any other error.
-  func refuse(_ place: ChunkPlace, after error: Failure, isStaged: Bool) throws {
+  func refuse(_ place: FilePiece, after error: Failure, isStaged: Bool) throws {
     let (reason, number) = try reason(for: place.path, .file(size: place.range.upperBound), error)
     try staging.refuse(place, reason, number, in: places, isStaged: isStaged)
     refused()
@@ -171,7 +171,7 @@ extension StagingWriter {
 /// operation that every disk supports.
 struct Storability {
   let staging: Staging
-  let places: any StagingPlaces
+  let places: any StagingTree
 
   /// Why the destination cannot hold the item that caused an error; nil if the error is the disk's
   /// or the sender's.

@@ -9,12 +9,12 @@ extension Staging {
   /// One pass over the journal; the next piece is usually of the same file.
   private struct Reading {
     let staging: Staging
-    let places: any StagingPlaces
+    let places: any StagingTree
     var data: [UInt8] = []
     var current: (path: ArchivePath, file: any StagedFile)?
 
     /// Why a piece is not as it was sent; nil if it is.
-    mutating func difference(_ place: ChunkPlace, _ lanes: PieceLanes) -> String? {
+    mutating func difference(_ place: FilePiece, _ lanes: PieceLanes) -> String? {
       do {
         let file = try open(place.path)
         if place.isHole {
@@ -56,7 +56,7 @@ extension Staging {
   }
 
   /// Reads every complete file again, and refuses those that differ. Everything is durable before.
-  func verify(in places: any StagingPlaces, _ progress: (ImportProgress) -> Void) throws {
+  func verify(in places: any StagingTree, _ progress: (ImportProgress) -> Void) throws {
     try synchronize()
     var reading = Reading(staging: self, places: places)
     var different: [ArchivePath: String] = [:]
@@ -86,11 +86,11 @@ extension Staging {
 
 extension JournalRecord {
   /// A piece of a file, and its lanes.
-  fileprivate var piece: (ChunkPlace, PieceLanes)? {
+  fileprivate var piece: (FilePiece, PieceLanes)? {
     switch self {
     case .range(let place, let lanes): (place, lanes)
     case .item(let record, let lanes?) where record.size > 0:
-      (ChunkPlace(path: record.path, generation: record.generation, range: 0..<record.size), lanes)
+      (FilePiece(path: record.path, generation: record.generation, range: 0..<record.size), lanes)
     default: nil
     }
   }

@@ -251,7 +251,7 @@ package final class StagingArea: Sendable {
 /// claimed counts as missing, also where a mark vouches for it.
 struct StagingSweep {
   private let staging: Staging
-  private let places: any StagingPlaces
+  private let places: any StagingTree
   private var missing: [UInt64: StagingReplay.Claim]
 
   init(_ staging: Staging, claimed: [UInt64: StagingReplay.Claim]) {
@@ -343,7 +343,7 @@ struct StagingSweep {
   }
 
   /// Forgets a file whose last claim is a range; its record, if there was one, came before.
-  private func forgetFile(of place: ChunkPlace) throws {
+  private func forgetFile(of place: FilePiece) throws {
     var sealed: ItemRecord?
     try staging.journal.forEach(upTo: staging.journal.position) { _, record in
       if case .sealed(let item) = record, item.path == place.path { sealed = item }

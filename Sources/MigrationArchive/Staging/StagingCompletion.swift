@@ -68,7 +68,7 @@ extension Staging {
     throw Failure(.storage, "the journal no longer has a record that it had before")
   }
 
-  private func removeIncomplete(in places: any StagingPlaces) throws(Failure) {
+  private func removeIncomplete(in places: any StagingTree) throws(Failure) {
     let (partials, refused) = shared.withLock { shared in
       shared.open = [:]
       let refused = shared.ledger.refusedWithoutRecord
@@ -79,7 +79,7 @@ extension Staging {
     try removeEmptied(partials + refused, in: places)
   }
 
-  private func make(_ link: ItemRecord, in places: any StagingPlaces) throws {
+  private func make(_ link: ItemRecord, in places: any StagingTree) throws {
     guard case .hardLink(let target) = link.body else { return }
     guard roots?.contains(Array(target.root)) ?? true else { throw Violation(.announcement, "a hard link's target") }
     if shared.withLock({ $0.ledger.hasHardLink(target) }) {
@@ -102,7 +102,7 @@ extension Staging {
     }
   }
 
-  private func refuse(_ link: ItemRecord, after error: Failure, in places: any StagingPlaces) throws {
+  private func refuse(_ link: ItemRecord, after error: Failure, in places: any StagingTree) throws {
     let storability = Storability(staging: self, places: places)
     var known = error.refusal.map { (reason: $0, error: UInt16?.none) }
     if known == nil { known = try? storability.reason(for: link.path, link.body, error) }
@@ -110,11 +110,11 @@ extension Staging {
     try refuse(link, known.reason, known.error, in: places)
   }
 
-  private func kind(of path: ArchivePath, in places: any StagingPlaces) throws(Failure) -> FileKind? {
+  private func kind(of path: ArchivePath, in places: any StagingTree) throws(Failure) -> FileKind? {
     try SystemError.mapped(places.kind(of: path)) { Failure("examining", path, $0) }
   }
 
-  func setMetadata(of record: ItemRecord, in places: any StagingPlaces) throws(Failure) {
+  func setMetadata(of record: ItemRecord, in places: any StagingTree) throws(Failure) {
     let isRoot = record.path.parent == nil && roots != nil
     let kept = setExtended(in: places, record, isRoot: isRoot)
     setTime(in: places, record)
@@ -209,7 +209,7 @@ extension Staging {
 
   /// The same for a directory. A root's access list is set, with its mode, when the root is moved.
   @discardableResult
-  func setExtended(in places: any StagingPlaces, _ record: ItemRecord, isRoot: Bool) -> Kept {
+  func setExtended(in places: any StagingTree, _ record: ItemRecord, isRoot: Bool) -> Kept {
     let path = record.path
     if !record.attributes.isEmpty {
       keep(.attribute) { () throws(SystemError) in
@@ -232,7 +232,7 @@ extension Staging {
 
   /// Sets the owner of an item other than a file, if the user wants owners.
   @discardableResult
-  func setOwner(in places: any StagingPlaces, _ record: ItemRecord) -> Bool {
+  func setOwner(in places: any StagingTree, _ record: ItemRecord) -> Bool {
     keepOwner(of: record) { (owner) throws(SystemError) in try places.setOwner(record.path, owner) }
   }
 
@@ -283,7 +283,7 @@ extension Staging {
 
   /// Sets the time of an item other than a file; a time that the file system cannot hold is
   /// counted.
-  func setTime(in places: any StagingPlaces, _ record: ItemRecord) {
+  func setTime(in places: any StagingTree, _ record: ItemRecord) {
     guard let modified = record.modified else { return }
     do {
       try places.setTimes(record.path, modified: Timestamp(modified))

@@ -242,7 +242,7 @@ struct JournalSurvey {
 struct StagingReplay {
   private let staging: Staging
   private let survey: JournalSurvey
-  private let places: any StagingPlaces
+  private let places: any StagingTree
   private var data: [UInt8] = []
   /// The file that was checked last; the next claim is usually about the same file.
   private var current: (path: ArchivePath, file: any StagedFile)?
@@ -350,7 +350,7 @@ struct StagingReplay {
     case .file(let size):
       guard kind == .regular, let file = try file(item.path), try file.size() == size else { return false }
       if let lanes {
-        let place = ChunkPlace(path: item.path, generation: item.generation, range: 0..<size)
+        let place = FilePiece(path: item.path, generation: item.generation, range: 0..<size)
         guard try holds(place, lanes) else { return false }
       }
       try staging.settle(file, item)
@@ -358,7 +358,7 @@ struct StagingReplay {
     }
   }
 
-  private mutating func holds(_ place: ChunkPlace, _ lanes: PieceLanes) throws -> Bool {
+  private mutating func holds(_ place: FilePiece, _ lanes: PieceLanes) throws -> Bool {
     guard let file = try file(place.path) else { return false }
     if place.isHole {
       // Bytes where there should be none are not a hole; clearing them costs nothing.

@@ -13,7 +13,7 @@ extension Staging {
   /// The journal records the removal before it happens on the disk, durably: otherwise a crash
   /// could leave new bytes under an old claim.
   func makeWay(
-    for path: ArchivePath, keeping: Bool, in places: any StagingPlaces, _ shared: inout Shared
+    for path: ArchivePath, keeping: Bool, in places: any StagingTree, _ shared: inout Shared
   ) throws -> Bool {
     do {
       // An item that is found by another name does not belong to this path, and is kept.
@@ -40,7 +40,7 @@ extension Staging {
   /// above it that is no directory, or an item below it. Another name that the disk takes for this
   /// one does not count here.
   func checkContradiction(
-    of path: ArchivePath, _ error: SystemError, in places: any StagingPlaces, _ shared: Shared
+    of path: ArchivePath, _ error: SystemError, in places: any StagingTree, _ shared: Shared
   ) throws {
     guard error.isInTheWay else { return }
     do {
@@ -65,7 +65,7 @@ extension Staging {
   /// Removes a file or link at `path`, which `item` needs. The only incomplete data of the item
   /// itself is the data just announced: parts of an older generation have been removed by then.
   private func discard(
-    _ path: ArchivePath, for item: ArchivePath, keeping: Bool, in places: any StagingPlaces, _ shared: inout Shared
+    _ path: ArchivePath, for item: ArchivePath, keeping: Bool, in places: any StagingTree, _ shared: inout Shared
   ) throws -> Bool {
     var kept: ItemRecord?
     if shared.abandoned.contains(path) {
@@ -116,7 +116,7 @@ extension Staging {
 
   /// Gives the earlier states of files their names again whose newer ones the source could not read to
   /// the end, and removes the others. Returns the sum of these: FINISH does not count them.
-  func restoreReplaced(in places: any StagingPlaces, keeping kept: UnreadableSource) throws -> ArchiveSum {
+  func restoreReplaced(in places: any StagingTree, keeping kept: UnreadableSource) throws -> ArchiveSum {
     var besides = ArchiveSum()
     let replaced = shared.withLock { $0.replaced }
     // Newer states are durable before any earlier one goes.
@@ -137,7 +137,7 @@ extension Staging {
   }
 
   private func discardTree(
-    _ directory: ArchivePath, in places: any StagingPlaces, _ shared: inout Shared
+    _ directory: ArchivePath, in places: any StagingTree, _ shared: inout Shared
   ) throws -> Bool {
     guard shared.replacedDirectories < Self.replacedDirectories else {
       throw Violation(.limit, "the number of directories that other items replace")
@@ -165,7 +165,7 @@ extension Staging {
 
   /// Removes the items that the sender has reported as no longer existing in the source, except those
   /// that it could not look at. Returns the sum of these: FINISH does not count them.
-  func removeDropped(in places: any StagingPlaces, keeping kept: UnreadableSource) throws -> ArchiveSum {
+  func removeDropped(in places: any StagingTree, keeping kept: UnreadableSource) throws -> ArchiveSum {
     var besides = ArchiveSum()
     let (dropped, unvouched) = shared.withLock { ($0.dropped.union($0.ledger.unvouched), $0.ledger.unvouched) }
     guard !dropped.isEmpty else { return besides }
@@ -209,12 +209,12 @@ extension Staging {
   }
 
   /// Removes the item at a path, of any type.
-  func remove(_ path: ArchivePath, in places: any StagingPlaces) throws(Failure) {
+  func remove(_ path: ArchivePath, in places: any StagingTree) throws(Failure) {
     try SystemError.mapped(places.remove(path)) { Failure("removing", path, $0) }
   }
 
   /// Removes the empty directories at and above these paths that the archive does not contain.
-  func removeEmptied(_ gone: [ArchivePath], in places: any StagingPlaces) throws(Failure) {
+  func removeEmptied(_ gone: [ArchivePath], in places: any StagingTree) throws(Failure) {
     var candidates = Set(gone)
     for path in gone {
       var parent = path.parent

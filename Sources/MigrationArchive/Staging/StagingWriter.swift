@@ -4,7 +4,7 @@ import MigrationWire
 /// Writes the data of one stream into staging; one thread uses it.
 package final class StagingWriter {
   let staging: Staging
-  let places: any StagingPlaces
+  let places: any StagingTree
   var claims: [JournalRecord] = []
   /// The length on the wire of the records among the claims.
   private var claimedLength = 0
@@ -85,7 +85,7 @@ package final class StagingWriter {
     try check(record.path)
     var lanes: PieceLanes?
     if let content {
-      let place = ChunkPlace(path: record.path, generation: record.generation, range: 0..<record.size)
+      let place = FilePiece(path: record.path, generation: record.generation, range: 0..<record.size)
       lanes = try verify(place, content.check, bytes.extracting(content.data))
     }
     do {
@@ -193,7 +193,7 @@ package final class StagingWriter {
 
   // MARK: Chunks
 
-  private func write(_ place: ChunkPlace, _ check: ChunkCheck, _ data: Span<UInt8>) throws {
+  private func write(_ place: FilePiece, _ check: ChunkCheck, _ data: Span<UInt8>) throws {
     try self.check(place.path)
     let lanes = try verify(place, check, data)
     let target: Staging.OpenFile
@@ -224,7 +224,7 @@ package final class StagingWriter {
 
   /// The file of a chunk; nil if the chunk is already held. A new file is created under the lock,
   /// so that another stream's chunk of the same file finds it.
-  private func admit(_ place: ChunkPlace) throws -> Staging.OpenFile? {
+  private func admit(_ place: FilePiece) throws -> Staging.OpenFile? {
     try withRoom(for: place) { (shared) -> Staging.OpenFile? in
       switch try shared.ledger.admit(place) {
       case .held: return nil
@@ -247,7 +247,7 @@ package final class StagingWriter {
 
   /// Creates the file for its first chunk; another item may have the path.
   private func make(
-    _ place: ChunkPlace, _ discarded: Ledger.FileNumber?, _ shared: inout Staging.Shared
+    _ place: FilePiece, _ discarded: Ledger.FileNumber?, _ shared: inout Staging.Shared
   ) throws -> Staging.OpenFile {
     try checkItem(
       ItemRecord(path: place.path, generation: place.generation, body: .file(size: place.range.upperBound)))
@@ -271,7 +271,7 @@ package final class StagingWriter {
 
   /// Compares the check of a piece with the bytes that will be written.
   @discardableResult
-  func verify(_ place: ChunkPlace, _ check: ChunkCheck, _ data: Span<UInt8>) throws(Violation) -> PieceLanes {
+  func verify(_ place: FilePiece, _ check: ChunkCheck, _ data: Span<UInt8>) throws(Violation) -> PieceLanes {
     let lanes = PieceLanes(checkLanes(of: data))
     let expected = staging.keys.check(place, lanes: lanes.lanes)
     guard check != expected else { return lanes }

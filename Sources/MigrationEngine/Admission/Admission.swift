@@ -2,8 +2,8 @@
 /// (Protocol §A.3).
 ///
 /// A value: time, chance and the progress of connections arrive as events. A connection in the
-/// lobby costs one descriptor; a connection that was let in also has a thread. Addresses of known
-/// senders have places of their own.
+/// accept queue costs one descriptor; a connection that was let in also has a thread. Addresses of
+/// known senders have places of their own.
 package struct Admission: Sendable {
   /// Names one connection before READY.
   package struct Ticket: Hashable, Comparable, Sendable {
@@ -49,22 +49,22 @@ package struct Admission: Sendable {
   }
 
   /// The most connections of one kind of origin.
-  package struct Places: Sendable {
-    package let lobby: Int
+  package struct Capacity: Sendable {
+    package let acceptQueue: Int
     package let inside: Int
     /// How many connections are let in within a second while a session runs, and how many at once.
     package let rate: Double
     package let burst: Double
   }
 
-  package static let forStrangers = Places(lobby: 256, inside: 64, rate: 20, burst: 20)
-  package static let forFamiliar = Places(lobby: 64, inside: 32, rate: 100, burst: 100)
+  package static let forStrangers = Capacity(acceptQueue: 256, inside: 64, rate: 20, burst: 20)
+  package static let forFamiliar = Capacity(acceptQueue: 64, inside: 32, rate: 100, burst: 100)
 
   /// How many seconds a connection keeps its place in any case after it was let in, and after each
   /// step.
   package static let grace = 0.1
-  /// How many seconds a silent connection may stay in the lobby while more than half of the lobby's
-  /// places are taken.
+  /// How many seconds a silent connection may stay in the accept queue while more than half of the
+  /// accept queue's places are taken.
   package static let shortPatience = 1.0
 
   private var strangers = AdmissionLane(Admission.forStrangers)
@@ -83,16 +83,16 @@ package struct Admission: Sendable {
     return (ticket, inLane(of: ticket) { $0.arrive(ticket, origin, now: now, chance: chance) })
   }
 
-  /// Turns one connection in the lobby away, because there is no descriptor to keep it with; nil
-  /// when the lobby is empty.
+  /// Turns one connection in the accept queue away, because there is no descriptor to keep it with;
+  /// nil when the accept queue is empty.
   package mutating func dismissOne(chance: UInt64) -> Ticket? {
     strangers.dismissOne(chance) ?? familiar.dismissOne(chance)
   }
 
-  /// The first record of a connection in the lobby has arrived.
+  /// The first record of a connection in the accept queue has arrived.
   package mutating func heard(_ ticket: Ticket) { inLane(of: ticket) { $0.heard(ticket) } }
 
-  /// Removes and returns the connections whose time in the lobby has ended.
+  /// Removes and returns the connections whose time in the accept queue has ended.
   package mutating func expire(now: Double) -> [Ticket] { strangers.expire(now: now) + familiar.expire(now: now) }
 
   /// Lets the next connection in, if one waits and has a place; connections from known addresses

@@ -1,5 +1,5 @@
-/// The connections of one kind of origin before READY: those in the lobby, those inside, and the
-/// choice of the connection that makes room.
+/// The connections of one kind of origin before READY: those in the accept queue, those inside, and
+/// the choice of the connection that makes room.
 ///
 /// A value; time and chance arrive with the events.
 struct AdmissionLane: Sendable {
@@ -19,33 +19,33 @@ struct AdmissionLane: Sendable {
   /// The first, second and third number to compare; the lowest rank is chosen.
   private typealias Rank = (Int, Int, Int)
 
-  private let places: Admission.Places
+  private let places: Admission.Capacity
   private var visitors: [Ticket: Visitor] = [:]
   private var networks = AdmissionShares<String>()
   private var addresses = AdmissionShares<String>()
   private var tokens: AdmissionTokens
   private(set) var inside = 0
 
-  init(_ places: Admission.Places) {
+  init(_ places: Admission.Capacity) {
     self.places = places
     tokens = AdmissionTokens(rate: places.rate, burst: places.burst)
   }
 
   var count: Int { visitors.count }
-  private var lobby: Int { visitors.count - inside }
+  private var acceptQueue: Int { visitors.count - inside }
 
-  // MARK: The lobby
+  // MARK: The accept queue
 
   /// A connection has arrived. Returns the connection that is turned away for lack of room, which
   /// may be the new one.
   mutating func arrive(_ ticket: Ticket, _ origin: Admission.Origin, now: Double, chance: UInt64) -> Ticket? {
     visitors[ticket] = Visitor(
       address: addresses.arrive(origin.address), network: networks.arrive(origin.network), moved: now)
-    return lobby > places.lobby ? dismissOne(chance) : nil
+    return acceptQueue > places.acceptQueue ? dismissOne(chance) : nil
   }
 
-  /// Turns one connection in the lobby away. It belongs to the network and the address with most
-  /// connections; silent connections are chosen first, and chance decides among equals.
+  /// Turns one connection in the accept queue away. It belongs to the network and the address with
+  /// most connections; silent connections are chosen first, and chance decides among equals.
   mutating func dismissOne(_ chance: UInt64) -> Ticket? {
     let chosen = choose(chance) { visitor -> Rank? in
       if visitor.isInside { return nil }
@@ -55,12 +55,12 @@ struct AdmissionLane: Sendable {
     return chosen
   }
 
-  /// The first record of a connection in the lobby has arrived.
+  /// The first record of a connection in the accept queue has arrived.
   mutating func heard(_ ticket: Ticket) {
     if visitors[ticket]?.stage == .silent { visitors[ticket]?.stage = .waiting }
   }
 
-  /// Removes and returns the connections whose time in the lobby has ended.
+  /// Removes and returns the connections whose time in the accept queue has ended.
   mutating func expire(now: Double) -> [Ticket] {
     let over = visitors.filter { !$0.value.isInside && deadline(of: $0.value) <= now }.keys.sorted()
     for ticket in over { leave(ticket) }
@@ -68,8 +68,8 @@ struct AdmissionLane: Sendable {
   }
 
   private func deadline(of visitor: Visitor) -> Double {
-    let isPressed = lobby * 2 > places.lobby
-    return visitor.moved + (isPressed && visitor.stage == .silent ? Admission.shortPatience : ReadyLimits.lobby)
+    let isPressed = acceptQueue * 2 > places.acceptQueue
+    return visitor.moved + (isPressed && visitor.stage == .silent ? Admission.shortPatience : ReadyLimits.acceptQueue)
   }
 
   // MARK: Letting in
@@ -115,8 +115,8 @@ struct AdmissionLane: Sendable {
     return visitor.address == other.address || addresses.inside(visitor.address) > addresses.inside(other.address)
   }
 
-  /// The next moment at which something may change without an event: a time in the lobby or a grace
-  /// ends, or a token is available.
+  /// The next moment at which something may change without an event: a time in the accept queue or
+  /// a grace ends, or a token is available.
   func nextMoment(now: Double, isPaced: Bool) -> Double? {
     var next: Double?
     var grace: Double?
@@ -175,20 +175,20 @@ struct AdmissionLane: Sendable {
   }
 }
 
-/// The number of connections of each address, or of each network, in the lobby and inside.
-struct AdmissionShares<Place: Hashable & Sendable>: Sendable {
+/// The number of connections of each address, or of each network, in the accept queue and inside.
+struct AdmissionShares<Name: Hashable & Sendable>: Sendable {
   /// Names a place that has connections.
   typealias Index = Int
 
   struct Share: Sendable {
-    fileprivate let place: Place
-    fileprivate(set) var lobby = 0
+    fileprivate let place: Name
+    fileprivate(set) var acceptQueue = 0
     fileprivate(set) var inside = 0
 
-    var all: Int { lobby + inside }
+    var all: Int { acceptQueue + inside }
   }
 
-  private var indices: [Place: Index] = [:]
+  private var indices: [Name: Index] = [:]
   private var shares: [Share] = []
   private var unused: [Index] = []
 
@@ -197,28 +197,28 @@ struct AdmissionShares<Place: Hashable & Sendable>: Sendable {
   /// How many connections of a place are inside.
   func inside(_ index: Index) -> Int { shares[index].inside }
 
-  /// A connection of a place has arrived in the lobby.
-  mutating func arrive(_ place: Place) -> Index {
+  /// A connection of a place has arrived in the accept queue.
+  mutating func arrive(_ place: Name) -> Index {
     let index = index(of: place)
-    shares[index].lobby += 1
+    shares[index].acceptQueue += 1
     return index
   }
 
   /// A connection is let in.
   mutating func enter(_ index: Index) {
-    shares[index].lobby -= 1
+    shares[index].acceptQueue -= 1
     shares[index].inside += 1
   }
 
   /// A connection has ended.
   mutating func leave(_ index: Index, isInside: Bool) {
-    if isInside { shares[index].inside -= 1 } else { shares[index].lobby -= 1 }
+    if isInside { shares[index].inside -= 1 } else { shares[index].acceptQueue -= 1 }
     guard shares[index].all == 0 else { return }
     indices[shares[index].place] = nil
     unused.append(index)
   }
 
-  private mutating func index(of place: Place) -> Index {
+  private mutating func index(of place: Name) -> Index {
     if let index = indices[place] { return index }
     let share = Share(place: place)
     if let index = unused.popLast() {

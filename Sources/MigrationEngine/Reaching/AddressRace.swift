@@ -15,7 +15,7 @@ package struct AddressRace: Equatable, Sendable {
     /// No answer comes.
     case silent
     /// No network leads to the address, no device has it, or a firewall says so.
-    case noWay
+    case noRoute
     /// A firewall, of this device too, forbids the connection.
     case forbidden
     /// Another error of this device: a lower-case clause.
@@ -27,7 +27,7 @@ package struct AddressRace: Equatable, Sendable {
       case .refused: 4
       case .forbidden: 3
       case .silent: 2
-      case .noWay: 1
+      case .noRoute: 1
       case .other: 0
       }
     }

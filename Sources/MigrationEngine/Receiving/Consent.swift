@@ -130,10 +130,10 @@ extension ReceiverEngine {
   /// The judgement of a plan, and the classes that are taken of each part, once its user's answers
   /// count.
   func apply(
-    _ consent: Consent, to weighing: Weighing, of plan: Plan, allowing options: ArrivalClasses
-  ) -> (weighing: Weighing, taken: [UInt16: ArrivalClasses]) {
-    var (judged, taken) = (weighing, [UInt16: ArrivalClasses]())
-    for (number, result) in weighing {
+    _ consent: Consent, to judgement: PlanJudgement, of plan: Plan, allowing options: ArrivalClasses
+  ) -> (judgement: PlanJudgement, taken: [UInt16: ArrivalClasses]) {
+    var (judged, taken) = (judgement, [UInt16: ArrivalClasses]())
+    for (number, result) in judgement {
       guard case .success(var room) = result, let arrival = room.arrival else { continue }
       let part = plan.parts[Int(number)]
       let classes = consent.taken(of: part, arrival, allowing: options)
@@ -144,7 +144,7 @@ extension ReceiverEngine {
         return consent.answer(about: kind, of: part, arrival) == false
           ? .notTaken : Failure(notAllowed: kind, arrival)
       }
-      room.leaveOut(refused.map { UnplacedRoot(root: UInt32($0), fault: fault(arrival.roots[$0])) })
+      room.refuse(refused.map { RefusedRoot(root: UInt32($0), fault: fault(arrival.roots[$0])) })
       let isEmpty =
         refused.count == arrival.roots.count || !part.roots.isEmpty && room.without.count == part.roots.count
       judged[number] = isEmpty ? .failure(fault(arrival.classes)) : .success(room)
@@ -154,9 +154,9 @@ extension ReceiverEngine {
 
   /// Whether a plan has anything that neither an option of this run nor an answer covers.
   func isOpen(
-    _ weighing: Weighing, of plan: Plan, _ consent: Consent, allowing options: ArrivalClasses
+    _ judgement: PlanJudgement, of plan: Plan, _ consent: Consent, allowing options: ArrivalClasses
   ) -> Bool {
-    weighing.contains { number, result in
+    judgement.contains { number, result in
       guard case .success(let room) = result, let arrival = room.arrival else { return false }
       return consent.isOpen(plan.parts[Int(number)], arrival, allowing: options)
     }
@@ -171,7 +171,7 @@ extension ReceiverEngine {
 
 extension ReceiverEngine.Examination {
   /// Leaves out more roots.
-  fileprivate mutating func leaveOut(_ roots: [ReceiverEngine.UnplacedRoot]) {
+  fileprivate mutating func refuse(_ roots: [ReceiverEngine.RefusedRoot]) {
     let known = Set(without.map(\.root))
     without = (without + roots.filter { !known.contains($0.root) }).sorted { $0.root < $1.root }
   }

@@ -27,28 +27,28 @@ struct IncomingPart: Sendable {
   var unsent: UInt64 = 0
   var withheld: UInt64 = 0
   /// How many roots an earlier run has left out.
-  var unplacedBefore = 0
+  var refusedRootsBefore = 0
   /// The items that the sender left out, and those left out at the import.
   var leftOut = LeftOut()
-  var leftBehind: [LeftBehind] = []
+  var lostAttributes: [LostAttribute] = []
   /// The named items that the destination cannot hold, and how many of them the user of this device
   /// has been told.
   var refusals: [NotStored] = []
   var toldRefusals = 0
   /// The items that the sender has left out in the newest session because the destination cannot
   /// hold them.
-  var unsentItems = UnsentItems()
+  var leftOutItems = LeftOutItems()
 
   /// The result of the part for the user.
   func result(
-    _ done: Done, sentBytes: UInt64 = 0, without unplaced: Int = 0, concludedAt: Int64? = nil
+    _ done: Done, sentBytes: UInt64 = 0, without refusedRoots: Int = 0, concludedAt: Int64? = nil
   ) -> TransferResult {
     TransferResult(
       total: done.total, sentBytes: sentBytes, heldBytes: min(heldBefore.bytes, done.total.bytes), seconds: 0,
       unsent: unsent,
       losses: done.losses, leftOut: leftOut, notStored: done.notStored, withheld: withheld, renamed: done.renamed,
       removed: done.removed,
-      leftBehind: leftBehind, concludedAt: concludedAt, failedParts: max(unplaced, unplacedBefore))
+      lostAttributes: lostAttributes, concludedAt: concludedAt, failedParts: max(refusedRoots, refusedRootsBefore))
   }
 
   /// The refusals that the user of this device has not been told; from now on they count as told.
@@ -58,7 +58,7 @@ struct IncomingPart: Sendable {
   }
 
   /// From now on, the part exists only on the disk.
-  mutating func letGo() { (refusals, toldRefusals, unsentItems) = ([], 0, UnsentItems()) }
+  mutating func letGo() { (refusals, toldRefusals, leftOutItems) = ([], 0, LeftOutItems()) }
 }
 
 /// The receiver's record of one transfer, over all its sessions.
@@ -102,12 +102,12 @@ struct IncomingTransfer: Sendable {
   /// What is taken of the parts in the newest session, where that is not everything.
   private(set) var taken: [UInt16: ArrivalClasses] = [:]
   /// The roots that are left out of parts, by the parts' numbers.
-  private(set) var unplaced: [UInt16: [ReceiverEngine.UnplacedRoot]] = [:]
+  private(set) var refusedRoots: [UInt16: [ReceiverEngine.RefusedRoot]] = [:]
   /// The running part, or the newest one.
   var part = IncomingPart(number: 0)
   /// The data that crossed the wire in this run.
   var traffic = Traffic()
-  /// What was staged of all parts in this run, as claims count it.
+  /// What was staged of all parts in this run, as reservations count it.
   var brought: UInt64 = 0
 
   /// Begins with a pairing.
@@ -117,7 +117,7 @@ struct IncomingTransfer: Sendable {
   }
 
   /// Continues a transfer of an earlier run.
-  init(_ known: ReceiverEngine.KnownTransfer) {
+  init(_ known: ReceiverEngine.EarlierTransfer) {
     identifier = known.identifier
     client = known.client
     plan = known.plan
@@ -128,14 +128,14 @@ struct IncomingTransfer: Sendable {
     part.held = known.held
     part.heldBefore = known.held
     part.unsent = known.unsent
-    part.unplacedBefore = known.unplaced
+    part.refusedRootsBefore = known.refusedRoots
     part.refusals = known.refusals
-    part.unsentItems.withheld = known.withheld
+    part.leftOutItems.withheld = known.withheld
     for (number, finished) in known.finished {
       var part = IncomingPart(number: number)
       part.heldBefore = finished.done.total
       part.unsent = finished.unsent
-      let result = part.result(finished.done, without: finished.unplaced, concludedAt: finished.at)
+      let result = part.result(finished.done, without: finished.refusedRoots, concludedAt: finished.at)
       results[number] = .finished(finished.done, result, notStored: finished.notStored, isTold: false)
     }
     if let total = known.concluded {
@@ -211,7 +211,7 @@ struct IncomingTransfer: Sendable {
 
   /// A plan is judged.
   mutating func judge(
-    _ plan: Plan, _ weighing: ReceiverEngine.Weighing, taking taken: [UInt16: ArrivalClasses] = [:]
+    _ plan: Plan, _ judgement: ReceiverEngine.PlanJudgement, taking taken: [UInt16: ArrivalClasses] = [:]
   ) {
     self.taken = taken
     // It may be another one than before, of which nothing has arrived.
@@ -219,8 +219,8 @@ struct IncomingTransfer: Sendable {
     self.plan = plan
     for number in open(of: plan) {
       results[number] = nil
-      switch weighing[number] {
-      case .success(let room): unplaced[number] = room.without.isEmpty ? nil : room.without
+      switch judgement[number] {
+      case .success(let room): refusedRoots[number] = room.without.isEmpty ? nil : room.without
       case .failure(let fault): results[number] = .failed(fault)
       case nil: break
       }
@@ -230,8 +230,8 @@ struct IncomingTransfer: Sendable {
   /// The contents of a part without the roots that are left out.
   func contents(ofPart number: UInt16) -> Offer.Contents? {
     let contents = plan?.parts[Int(number)].offered
-    guard let unplaced = unplaced[number] else { return contents }
-    return contents?.without(Set(unplaced.map(\.root)))
+    guard let refusedRoots = refusedRoots[number] else { return contents }
+    return contents?.without(Set(refusedRoots.map(\.root)))
   }
 
   /// Another part begins, or the same one again.
@@ -258,8 +258,8 @@ struct IncomingTransfer: Sendable {
   mutating func imported(_ done: Done, _ refused: [NotStored]) {
     part.stage = .done
     results[part.number] = .finished(
-      done, part.result(done, sentBytes: traffic.ofPart, without: unplaced[part.number]?.count ?? 0),
-      notStored: (refused + part.unsentItems.withheld).nameable, isTold: true)
+      done, part.result(done, sentBytes: traffic.ofPart, without: refusedRoots[part.number]?.count ?? 0),
+      notStored: (refused + part.leftOutItems.withheld).nameable, isTold: true)
   }
 
   /// What answers an offer of a finished part, with every item named as not stored, and whether the

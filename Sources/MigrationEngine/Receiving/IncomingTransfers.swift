@@ -15,7 +15,7 @@ struct IncomingTransfers: RandomAccessCollection, Sendable {
   init() {}
 
   /// Begins with the transfers of earlier runs, newest first.
-  init(_ known: [ReceiverEngine.KnownTransfer], keeps: Bool) {
+  init(_ known: [ReceiverEngine.EarlierTransfer], keeps: Bool) {
     all = known.map { IncomingTransfer($0) }
     // The most recently finished transfers are forgotten last.
     if keeps { all.reverse() }

@@ -30,7 +30,7 @@ extension ReceiverEngine {
     if codes.expire(now: now) { act(.forgetCode) }
     guard isInviting else { return }
     // A place has become free.
-    if !door.isConfirming { codes.reopen() }
+    if !connections.isConfirming { codes.reopen() }
     if codes.isExhausted {
       // A transfer that is served is not broken off: the next wait may begin with its end.
       let isOver = !settings.asksRestart && !phase.isEngaged
@@ -62,7 +62,7 @@ extension ReceiverEngine {
 
   /// The only code of this run has ended. A sender that has paired with it may still come back.
   private mutating func endGivenCode() {
-    guard phase.places.isEmpty else { return }
+    guard phase.served.isEmpty else { return }
     let hint = "Make a new code for both devices, with 'peer code new'."
     let message = codes.hasExpired ? "the code that was given has expired" : "the code that was given is spent"
     endRun(.failure(Failure(.pairing, message, hint: hint)))
@@ -94,14 +94,14 @@ extension ReceiverEngine {
   /// The questions that the user is to be asked now, the first one first.
   private var wanted: [(subject: StandingQuestion.Subject, question: Question)] {
     var wanted: [(subject: StandingQuestion.Subject, question: Question)] = phase.sessions.compactMap { number in
-      guard let conversation = conversations[number],
-        case .asking(let plan, let weighing, let consent) = conversation.course,
-        let transfer = transfers[of: conversation.transfer]
+      guard let session = sessions[number],
+        case .asking(let plan, let judgement, let consent) = session.stage,
+        let transfer = transfers[of: session.transfer]
       else { return nil }
       let question = Question.consent(
         WantedPlan(
-          wanted: self.wanted(of: plan, weighing), count: plan.parts.count, isLater: conversation.isOfDevice),
-        label: conversation.label, address: conversation.remote.address,
+          wanted: self.wanted(of: plan, judgement), count: plan.parts.count, isLater: session.isOfDevice),
+        label: session.label, address: session.remote.address,
         client: transfer.client, answers: consent)
       return (.consent(number), question)
     }

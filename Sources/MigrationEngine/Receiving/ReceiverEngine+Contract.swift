@@ -9,7 +9,7 @@ extension ReceiverEngine {
     /// The first event.
     case begin
     /// The worker of `takeBack` has ended.
-    case tookBack(Result<[KnownTransfer], Failure>)
+    case tookBack(Result<[EarlierTransfer], Failure>)
     /// The worker of `listen` has ended. From now on connections may arrive.
     case listening(Result<Listening, Failure>)
     /// The user stops the run with a signal.
@@ -20,14 +20,14 @@ extension ReceiverEngine {
     /// that it is about. The worker of `importItems` reports `staged` and `importing` this way.
     case noticed(TransferEvent, of: TransferID? = nil)
 
-    // MARK: The door (Protocol §4, §11)
+    // MARK: Connections before READY (Protocol §4, §11)
 
     /// The loop has accepted a connection, which so far costs only a descriptor. `chance` is
     /// random.
     case arrived(ConnectionID, Remote, chance: UInt64)
-    /// The first TLS record of a connection in the lobby is complete.
+    /// The first TLS record of a connection in the accept queue is complete.
     case spoke(ConnectionID)
-    /// A connection in the lobby has ended, or does not speak TLS; or the worker of `greet`,
+    /// A connection in the accept queue has ended, or does not speak TLS; or the worker of `greet`,
     /// `exchange`, `keepProof`, `confirm`, `welcome` or `turnAway` has ended without a result. The connection is
     /// closed.
     case departed(ConnectionID)
@@ -79,15 +79,15 @@ extension ReceiverEngine {
 
     // MARK: Workers of a session; those of an older one end with its number
 
-    /// The worker of `weigh` has ended. `session` is a fresh random one; `consent` has what a person
-    /// has answered about the transfer, or about the device's earlier ones.
-    case weighed(SessionNumber, Result<Weighing, Failure>, session: SessionID, consent: Consent = Consent())
+    /// The worker of `judgePlan` has ended. `session` is a fresh random one; `consent` has what a
+    /// person has answered about the transfer, or about the device's earlier ones.
+    case planJudged(SessionNumber, Result<PlanJudgement, Failure>, session: SessionID, consent: Consent = Consent())
     /// The worker of `record` has ended, and whether it keeps the pairing.
     case recorded(SessionNumber, Failure?, isKept: Bool = false)
     /// The worker of `stage` has ended.
     case staged(SessionNumber, Result<Admitted, Failure>)
     /// The worker of `readLedger` has ended: the next part of the ledger.
-    case ledger(SessionNumber, Result<LedgerPart, Failure>)
+    case ledger(SessionNumber, Result<LedgerPage, Failure>)
     /// The worker of `dropItems` has ended.
     case dropped(SessionNumber, Failure?)
     /// The worker of `serve` has ended, and nothing more of its stream is written. `held` is the
@@ -117,7 +117,7 @@ extension ReceiverEngine {
     case noted(TransferID)
     /// The worker of `retake` has ended: the state of a transfer; nil where another process has
     /// discarded it.
-    case retook(TransferID, Result<KnownTransfer?, Failure>)
+    case retook(TransferID, Result<EarlierTransfer?, Failure>)
 
     package static func closed(_ connection: ConnectionID, spread: Double) -> Event { .closed(connection) }
   }
@@ -148,10 +148,10 @@ extension ReceiverEngine {
     /// The run has ended. Remaining work ends with the process, or releases its locks when it ends.
     case finish(TransferOutcome)
 
-    // MARK: The door
+    // MARK: Connections before READY
 
-    /// Closes a connection in the lobby, or one that rests between two actions, without sending
-    /// anything. No event follows.
+    /// Closes a connection in the accept queue, or one that rests between two actions, without
+    /// sending anything. No event follows.
     case drop(ConnectionID)
     /// Accepts no connection until a moment, because no descriptors are left.
     case pauseAccepting(until: Double)
@@ -208,8 +208,8 @@ extension ReceiverEngine {
 
     /// A worker judges names, room and fitness of these parts of the device with this key, and writes
     /// nothing. Without parts it needs nothing of the transfer, which may be released. Leads to
-    /// `weighed`.
-    case weigh(SessionNumber, TransferID, Plan, [UInt16], KeyFingerprint)
+    /// `planJudged`.
+    case judgePlan(SessionNumber, TransferID, Plan, [UInt16], KeyFingerprint)
     /// A worker records the plan. Leads to `recorded`.
     case record(SessionNumber, PlanRecord)
     /// A worker judges a part's totals, makes its staging directory if there is none, and looks for
@@ -224,9 +224,9 @@ extension ReceiverEngine {
     /// The worker of a stream is to end after the frame that it is writing. Its event follows.
     case endStream(ConnectionID)
     /// A worker connects to the sender's addresses, for as long as a round lasts, from the port that
-    /// the control connection has. Each connection that is made arrives at the door like those that
+    /// the control connection has. Each connection that is made arrives like those that
     /// others make. Leads to `dialed`.
-    case dial(SessionNumber, [Way], from: UInt16)
+    case dial(SessionNumber, [InternetAddress], from: UInt16)
     /// The worker of `dial` is to end soon. Its event follows.
     case endDial(SessionNumber)
     /// A worker makes the written data durable, again and again. Leads to `syncEnded`.
@@ -249,7 +249,7 @@ extension ReceiverEngine {
 
     /// A worker imports the items of a part. With `finish`, it first compares the received data with FINISH
     /// and makes it durable. `unsent` has what the sender has named and left out. Leads to `imported`.
-    case importItems(TransferID, UInt16, finish: (SessionNumber, Finish)?, unsent: UnsentItems)
+    case importItems(TransferID, UInt16, finish: (SessionNumber, Finish)?, unsent: LeftOutItems)
     /// The user stops the run: an import that can be undone is broken off. Its event follows.
     case interruptImport(TransferID)
     /// A worker records the progress of a transfer, for the list of unfinished transfers. Leads to
@@ -293,7 +293,7 @@ extension ReceiverEngine {
 }
 
 /// What the sender of a part has named in its newest session, and has not sent.
-package struct UnsentItems: Equatable, Sendable {
+package struct LeftOutItems: Equatable, Sendable {
   /// The destination cannot hold these.
   package var withheld: [NotStored] = []
   /// The paths at which the source could not be read.

@@ -7,7 +7,7 @@ extension ReceiverEngine {
   mutating func forgotten(_ identifier: TransferID) {
     guard transfers[of: identifier] != nil else { return }
     transfers[of: identifier]?.fault = .forgotten
-    for number in conversations.keys.sorted() where conversations[number]?.transfer == identifier {
+    for number in sessions.keys.sorted() where sessions[number]?.transfer == identifier {
       endSession(number, by: .forgotten)
     }
   }

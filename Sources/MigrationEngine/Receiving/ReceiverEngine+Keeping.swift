@@ -31,8 +31,8 @@ extension ReceiverEngine {
 
   /// Another sender is served instead of one that is away, whose transfer waits on the disk.
   mutating func leaveAway(for transfer: TransferID) {
-    guard phase.places.count >= settings.atOnce, phase[transfer] == nil else { return }
-    let away = phase.places.filter { !$0.isEngaged }
+    guard phase.served.count >= settings.atOnce, phase[transfer] == nil else { return }
+    let away = phase.served.filter { !$0.isEngaged }
     // Of a transfer that is empty nothing is left.
     if let empty = away.first(where: { transfers[of: $0.transfer]?.isEmpty != false }) {
       return phase.leave { $0.transfer == empty.transfer }
@@ -47,38 +47,38 @@ extension ReceiverEngine {
   /// pairing does not: its sender could have guesses judged without limit.
   private mutating func endWait(of transfer: TransferID) {
     // By now another sender may have spent the code and not be at READY yet.
-    if door.isConfirming { return }
+    if connections.isConfirming { return }
     if transfers.endWait(of: transfer) { codes.startNextWait(now: now) } else { codes.reopen() }
   }
 
   /// Begins the next imports of an earlier run.
   mutating func goOnWithConcluded() {
-    while !phase.isEnding, phase.places.count < settings.atOnce, stop == nil, let next = transfers.takeConcluded() {
+    while !phase.isEnding, phase.served.count < settings.atOnce, stop == nil, let next = transfers.takeConcluded() {
       goOn(withImportOf: next)
     }
   }
 
   /// The run of a receiver that stays ends when it is stopped and waits for no last messages.
   mutating func endStoppedRun() {
-    guard let stop, case .serving(let places) = phase, places.isEmpty, !hasAsides else { return }
+    guard let stop, case .serving(let served) = phase, served.isEmpty, !hasAsides else { return }
     endRun(.failure(.interrupted(by: stop.kind)))
   }
 
   // MARK: Sessions that step aside
 
   /// The sessions about finished transfers, which run beside other work.
-  var asides: [SessionNumber] { conversations.keys.sorted().filter { conversations[$0]?.isTalkingAside == true } }
+  var asides: [SessionNumber] { sessions.keys.sorted().filter { sessions[$0]?.isTalkingAside == true } }
 
-  var hasAsides: Bool { conversations.values.contains(where: \.isTalkingAside) }
+  var hasAsides: Bool { sessions.values.contains(where: \.isTalkingAside) }
 
   /// The session only waits for the sender's receipt, for a limited time that nothing extends.
   mutating func stepAside(_ number: SessionNumber) {
     let until = now + (stop == nil ? Self.linger : EndLimits.lastMessages)
-    let earlier = conversations[number]?.receiptUntil ?? until
-    conversations[number]?.isAside = true
-    conversations[number]?.receiptUntil = min(earlier, until)
-    if case .settling(let end, let fault) = conversations[number]?.life {
-      conversations[number]?.life = .settling(until: min(end, until), fault)
+    let earlier = sessions[number]?.receiptUntil ?? until
+    sessions[number]?.isAside = true
+    sessions[number]?.receiptUntil = min(earlier, until)
+    if case .settling(let end, let fault) = sessions[number]?.life {
+      sessions[number]?.life = .settling(until: min(end, until), fault)
     }
   }
 
@@ -96,9 +96,9 @@ extension ReceiverEngine {
   mutating func askForTurn() {
     guard settings.keeps, stop == nil else { return }
     for number in phase.sessions {
-      let isAwaited = phase[number].map { isClaimAwaited(of: $0.transfer) } ?? false
+      let isAwaited = phase[number].map { isReservationAwaited(of: $0.transfer) } ?? false
       let isDue = isDue(number)
-      if isAwaited || isDue && !isInviting, conversations[number]?.machine.isReceiving == true {
+      if isAwaited || isDue && !isInviting, sessions[number]?.conversation.isReceiving == true {
         act(.lookForData(number))
       } else if isDue && (isAwaited || !isInviting) || isTooSlow(number) {
         giveWay(number)
@@ -108,35 +108,35 @@ extension ReceiverEngine {
 
   mutating func lookedForData(_ number: SessionNumber, lastAt moment: Double?, _ held: Tally) {
     guard settings.keeps, let transfer = phase[number]?.transfer, let moment else { return }
-    if conversations[number]?.machine.isReceiving == true { transfers[of: transfer]?.note(held: held) }
+    if sessions[number]?.conversation.isReceiving == true { transfers[of: transfer]?.note(held: held) }
     if now >= moment + Self.turn && isDue(number) || isTooSlow(number) { giveWay(number) }
   }
 
   /// Whether it is the sender's part to do something, and has been for long.
   private func isDue(_ number: SessionNumber) -> Bool {
-    isToAct(number) && now >= (conversations[number]?.dueSince ?? now) + Self.turn
+    isToAct(number) && now >= (sessions[number]?.dueSince ?? now) + Self.turn
   }
 
   /// Whether it is the sender's part to do something.
   func isToAct(_ number: SessionNumber) -> Bool {
-    guard let conversation = conversations[number], conversation.isTalking, conversation.finish == nil,
-      transfers[of: conversation.transfer]?.awaitsData == true
+    guard let session = sessions[number], session.isTalking, session.finish == nil,
+      transfers[of: session.transfer]?.awaitsData == true
     else { return false }
-    switch conversation.course {
+    switch session.stage {
     case .none, .receiving: return true
     case .telling: return !workers.contains(.readLedger(number))
-    case .waiting, .weighing, .asking, .recording, .due, .staging: return false
+    case .waiting, .judgingPlan, .asking, .recording, .due, .staging: return false
     }
   }
 
   private mutating func giveWay(_ number: SessionNumber) {
     // One at a time is enough for the sender that waits.
-    guard let transfer = conversations[number]?.transfer,
-      phase.sessions.allSatisfy({ conversations[$0]?.isEnding != true })
+    guard let transfer = sessions[number]?.transfer,
+      phase.sessions.allSatisfy({ sessions[$0]?.isEnding != true })
     else { return }
     yielding = yielding.filter { now < $0.value }
     yielding[transfer] = now + Self.turn
-    claimPaces[transfer] = nil
+    reservationPaces[transfer] = nil
     endSession(number, by: .idle)
   }
 
@@ -145,7 +145,7 @@ extension ReceiverEngine {
   /// From now on, a session acts on a transfer.
   mutating func engage(in transfer: TransferID, by number: SessionNumber) {
     phase.serve(.engaged(transfer, number), atMost: settings.atOnce)
-    claimWaits[transfer] = nil
+    reservationWaits[transfer] = nil
     transfers[of: transfer]?.isMet = true
     guard settings.keeps else { return }
     if !isInviting { codes.noteInterlude() }
@@ -155,17 +155,17 @@ extension ReceiverEngine {
   /// Refuses a known sender while as many others are served as may be, or one has just proved the
   /// code. A sender whose transfer is done disturbs only a run that is about to end.
   func admitReturn(to transfer: TransferID) throws(AbortReason) {
-    let hasPlace = phase.places.count < settings.atOnce
+    let hasPlace = phase.served.count < settings.atOnce
     if let end = yielding[transfer], now < end { throw .busy }
-    if claimsBefore(transfer) > 0 { throw .busy }
-    if let place = phase[transfer], place.isEngaged || !door.isConfirming || hasPlace { return }
+    if reservationsBefore(transfer) > 0 { throw .busy }
+    if let place = phase[transfer], place.isEngaged || !connections.isConfirming || hasPlace { return }
     guard stop == nil else { throw .busy }
     if transfers[of: transfer]?.isDone == true { return }
-    guard isInviting, !door.isConfirming, isTurn(of: transfers[of: transfer]?.client) else { throw .busy }
+    guard isInviting, !connections.isConfirming, isTurn(of: transfers[of: transfer]?.client) else { throw .busy }
   }
 
   /// The store has read the state of a transfer that its sender continues.
-  mutating func retook(_ identifier: TransferID, _ result: Result<KnownTransfer?, Failure>) {
+  mutating func retook(_ identifier: TransferID, _ result: Result<EarlierTransfer?, Failure>) {
     guard let before = transfers[of: identifier], before.keeping == .retaking else { return }
     switch result {
     case .success(let known?):
@@ -189,7 +189,7 @@ extension ReceiverEngine {
   }
 
   /// The transfer has begun: continues as far as is possible without its sender.
-  private mutating func goOn(with known: KnownTransfer) {
+  private mutating func goOn(with known: EarlierTransfer) {
     guard known.concluded != nil else { return }
     let session = phase[known.identifier]?.session
     goOn(withImportOf: known.identifier)
@@ -212,7 +212,7 @@ extension ReceiverEngine {
   }
 
   /// The transfers that sessions are about.
-  var transfersOfSessions: Set<TransferID> { Set(conversations.values.map(\.transfer)) }
+  var transfersOfSessions: Set<TransferID> { Set(sessions.values.map(\.transfer)) }
 
   private func isResting(_ transfer: IncomingTransfer) -> Bool {
     transfer.keeping == .held && phase[transfer.identifier] == nil && !transfer.isImporting
@@ -224,18 +224,18 @@ extension ReceiverEngine {
   /// The invariant of a receiver that stays that does not hold; nil if all hold.
   var brokenKeeping: String? {
     guard settings.keeps else {
-      return conversations.values.contains(where: \.isAside) ? "a session steps aside in a run that does not stay" : nil
+      return sessions.values.contains(where: \.isAside) ? "a session steps aside in a run that does not stay" : nil
     }
     if phase.isEnding { return nil }
-    if transfers.count(where: \.isDone) > Self.rememberedDone + conversations.count { return "too many are remembered" }
-    for conversation in conversations.values where conversation.isAside && !conversation.isEnding {
-      if let transfer = transfers[of: conversation.transfer], transfer.outcome == nil {
+    if transfers.count(where: \.isDone) > Self.rememberedDone + sessions.count { return "too many are remembered" }
+    for session in sessions.values where session.isAside && !session.isEnding {
+      if let transfer = transfers[of: session.transfer], transfer.outcome == nil {
         return "a session steps aside too early"
       }
     }
-    for place in phase.places {
+    for place in phase.served {
       guard let transfer = transfers[of: place.transfer] else { continue }
-      if transfer.isDone, conversations.values.allSatisfy({ !$0.machine.isOver }) {
+      if transfer.isDone, sessions.values.allSatisfy({ !$0.conversation.isOver }) {
         return "it is engaged in a finished transfer"
       }
       if transfer.keeping == .released { return "it is engaged in a released transfer" }
@@ -245,7 +245,7 @@ extension ReceiverEngine {
   }
 }
 
-extension Conversation {
+extension ReceiverSession {
   /// Whether it steps aside, and has not ended.
   fileprivate var isTalkingAside: Bool { isAside && !isEnding }
 }

@@ -5,27 +5,27 @@ import MigrationWire
 extension ReceiverEngine {
   // MARK: The ledger
 
-  mutating func ledger(_ number: SessionNumber, _ result: Result<LedgerPart, Failure>) {
-    guard let conversation = conversations[number], conversation.isTalking, case .telling = conversation.course else {
+  mutating func ledger(_ number: SessionNumber, _ result: Result<LedgerPage, Failure>) {
+    guard let session = sessions[number], session.isTalking, case .telling = session.stage else {
       return
     }
-    conversations[number]?.dueSince = now
+    sessions[number]?.dueSince = now
     switch result {
-    case .success(let part): tell(part, number, conversation)
+    case .success(let part): tell(part, number, session)
     case .failure(let fault): failPart(number, by: fault)
     }
   }
 
-  private mutating func tell(_ part: LedgerPart, _ number: SessionNumber, _ conversation: Conversation) {
+  private mutating func tell(_ part: LedgerPage, _ number: SessionNumber, _ session: ReceiverSession) {
     for page in part.pages {
-      if page.kind == .staged || page.kind != .taken && conversation.namesAbsent {
-        conversations[number]?.droppable += page.marks.count
+      if page.kind == .staged || page.kind != .taken && session.namesAbsent {
+        sessions[number]?.droppable += page.marks.count
       }
-      act(.say(conversation.connection, conversation.machine.report(page)))
+      act(.say(session.connection, session.conversation.report(page)))
     }
-    for partial in part.partials { act(.say(conversation.connection, conversation.machine.report(partial))) }
+    for partial in part.partials { act(.say(session.connection, session.conversation.report(partial))) }
     if let held = part.end {
-      endLedger(held, number, conversation)
+      endLedger(held, number, session)
     } else if part.pages.isEmpty, part.partials.isEmpty {
       // Nothing was queued, so no `drained` will follow.
       act(.readLedger(number))
@@ -34,24 +34,24 @@ extension ReceiverEngine {
 
   /// Reads the next part once the previous one is sent.
   mutating func drained(_ id: ConnectionID) {
-    guard let (number, conversation) = conversations.first(where: { $0.value.connection == id }),
-      conversation.isTalking, case .telling = conversation.course, !workers.contains(.readLedger(number))
+    guard let (number, session) = sessions.first(where: { $0.value.connection == id }),
+      session.isTalking, case .telling = session.stage, !workers.contains(.readLedger(number))
     else { return }
     act(.readLedger(number))
   }
 
   /// The ledger is sent: streams may join as soon as the sender reads its end.
-  private mutating func endLedger(_ held: Tally, _ number: SessionNumber, _ conversation: Conversation) {
-    transfers[of: conversation.transfer]?.part.heldBefore = held
-    if conversation.isResumed, conversation.streams == nil {
-      tell(.resumed(heldBytes: held.bytes), of: conversation.transfer)
+  private mutating func endLedger(_ held: Tally, _ number: SessionNumber, _ session: ReceiverSession) {
+    transfers[of: session.transfer]?.part.heldBefore = held
+    if session.isResumed, session.streams == nil {
+      tell(.resumed(heldBytes: held.bytes), of: session.transfer)
     }
-    conversations[number]?.course = .receiving
-    conversations[number]?.streams = conversation.streams ?? StreamTable(session: conversation.session)
+    sessions[number]?.stage = .receiving
+    sessions[number]?.streams = session.streams ?? StreamTable(session: session.identifier)
     act(.openGate(number))
-    conversations[number]?.nextProgress = now + Conversation.progressPause
-    if let message = conversations[number]?.machine.reported(held) { act(.say(conversation.connection, message)) }
-    if conversation.isResumed { tellRefusalsAgain(of: conversation.transfer) }
+    sessions[number]?.nextProgress = now + ReceiverSession.progressPause
+    if let message = sessions[number]?.conversation.reported(held) { act(.say(session.connection, message)) }
+    if session.isResumed { tellRefusalsAgain(of: session.transfer) }
     sayRefusals(number)
   }
 
@@ -77,16 +77,16 @@ extension ReceiverEngine {
   /// Tells the sender the refusals that it was not told yet, including those of earlier sessions,
   /// once the ledger is sent.
   private mutating func sayRefusals(_ number: SessionNumber) {
-    guard let conversation = conversations[number], conversation.isTalking,
-      conversation.machine.isReceiving || conversation.machine.isImporting,
-      let refusals = transfers[of: conversation.transfer]?.part.refusals
+    guard let session = sessions[number], session.isTalking,
+      session.conversation.isReceiving || session.conversation.isImporting,
+      let refusals = transfers[of: session.transfer]?.part.refusals
     else { return }
-    conversations[number]?.toldRefusals = refusals.count
-    for refusal in refusals[conversation.toldRefusals...] { say(refusal, number) }
+    sessions[number]?.toldRefusals = refusals.count
+    for refusal in refusals[session.toldRefusals...] { say(refusal, number) }
   }
 
   private mutating func say(_ refusal: NotStored, _ number: SessionNumber) {
-    guard let id = conversations[number]?.connection, let message = conversations[number]?.machine.name(refusal)
+    guard let id = sessions[number]?.connection, let message = sessions[number]?.conversation.name(refusal)
     else { return }
     act(.say(id, message))
   }
@@ -96,28 +96,28 @@ extension ReceiverEngine {
   mutating func answer(
     _ part: UInt16, _ done: Done, naming named: [NotStored], _ isNews: Bool, _ number: SessionNumber
   ) {
-    guard let conversation = conversations[number], conversation.isTalking, conversation.machine.isJudging else {
+    guard let session = sessions[number], session.isTalking, session.conversation.isJudging else {
       return
     }
-    conversations[number]?.course = .none
-    conversations[number]?.dueSince = now
-    if isNews, !conversation.isAside {
-      for refusal in named { tell(.notStored(refusal), of: conversation.transfer, part: part) }
-      for item in done.renamedItems { tell(item.event, of: conversation.transfer, part: part) }
+    sessions[number]?.stage = .none
+    sessions[number]?.dueSince = now
+    if isNews, !session.isAside {
+      for refusal in named { tell(.notStored(refusal), of: session.transfer, part: part) }
+      for item in done.renamedItems { tell(item.event, of: session.transfer, part: part) }
     }
     for refusal in named { say(refusal, number) }
-    guard let message = conversations[number]?.machine.answerAgain(done) else { return }
-    act(.say(conversation.connection, message))
+    guard let message = sessions[number]?.conversation.answerAgain(done) else { return }
+    act(.say(session.connection, message))
     awaitReceipt(number)
   }
 
   /// The import of the running part has ended: tells the sender, if its session waits for that.
   mutating func sayImported(_ done: Done, _ number: SessionNumber) {
-    guard let conversation = conversations[number], conversation.isTalking, conversation.machine.isImporting,
-      let message = conversations[number]?.machine.imported(done)
+    guard let session = sessions[number], session.isTalking, session.conversation.isImporting,
+      let message = sessions[number]?.conversation.imported(done)
     else { return }
-    conversations[number]?.course = .none
-    conversations[number]?.dueSince = now
-    act(.say(conversation.connection, message))
+    sessions[number]?.stage = .none
+    sessions[number]?.dueSince = now
+    act(.say(session.connection, message))
   }
 }

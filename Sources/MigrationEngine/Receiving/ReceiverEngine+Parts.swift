@@ -3,31 +3,31 @@ import MigrationWire
 /// Plans and their parts: from their judgement to the end of the ledger (Protocol §6.2 to §6.4).
 extension ReceiverEngine {
   /// Judges a plan, once nothing is written for an older session any more.
-  mutating func weigh(_ plan: Plan, _ number: SessionNumber) {
-    guard let conversation = conversations[number], let transfer = transfers[of: conversation.transfer],
-      !conversations.contains(where: { $0.key != number && $0.value.transfer == transfer.identifier })
+  mutating func judgePlan(_ plan: Plan, _ number: SessionNumber) {
+    guard let session = sessions[number], let transfer = transfers[of: session.transfer],
+      !sessions.contains(where: { $0.key != number && $0.value.transfer == transfer.identifier })
     else { return }
-    if let other = conversation.meant(by: plan, insteadOf: transfer) { return turn(number, to: other, plan) }
+    if let other = session.meant(by: plan, insteadOf: transfer) { return turn(number, to: other, plan) }
     // A finished transfer that was released is answered from memory.
-    guard transfer.keeping == .held || conversation.isAside else { return }
-    if !conversation.isResumed, plan.transfer != nil { return endSession(number, by: .unknownTransfer) }
+    guard transfer.keeping == .held || session.isAside else { return }
+    if !session.isResumed, plan.transfer != nil { return endSession(number, by: .unknownTransfer) }
     if let objection = transfer.objection(to: plan) { return endSession(number, by: objection) }
     if plan.transfer == nil, transfer.isRecorded, !transfer.isAgreed(plan) {
       begin(plan, insteadOf: transfer.identifier, number)
       return
     }
     let open = transfer.open(of: plan)
-    conversations[number]?.course = .weighing(plan)
-    act(.weigh(number, transfer.identifier, plan, open, transfer.client))
+    sessions[number]?.stage = .judgingPlan(plan)
+    act(.judgePlan(number, transfer.identifier, plan, open, transfer.client))
   }
 
   /// A sender that has come back begins another plan: the earlier one, of which nothing has arrived,
   /// gives way.
   private mutating func begin(_ plan: Plan, insteadOf earlier: TransferID, _ number: SessionNumber) {
-    guard let transfer = conversations[number]?.beginTransfer() else { return }
+    guard let transfer = sessions[number]?.beginTransfer() else { return }
     transfers.replace(earlier, by: transfer)
     phase.serve(.engaged(transfer, number), atMost: settings.atOnce)
-    weigh(plan, number)
+    judgePlan(plan, number)
   }
 
   /// A known device has begun as many transfers as it may.
@@ -38,7 +38,7 @@ extension ReceiverEngine {
   /// A known device has one key for all of its transfers: it begins another one, or continues
   /// another one than the newest.
   private mutating func turn(_ number: SessionNumber, to other: TransferID, _ plan: Plan) {
-    guard let conversation = conversations[number], let current = transfers[of: conversation.transfer] else { return }
+    guard let session = sessions[number], let current = transfers[of: session.transfer] else { return }
     if plan.transfer != nil {
       guard transfers[of: other]?.client == current.client else { return endSession(number, by: .unknownTransfer) }
     } else if transfers.count(where: { $0.client == current.client && !$0.isEmpty && !$0.isDone })
@@ -47,10 +47,10 @@ extension ReceiverEngine {
       return endSession(number, by: Self.tooManyTransfers)
     }
     guard mayTurn(number, from: current) else { return endSession(number, by: .elsewhere) }
-    for (older, conversation) in conversations where conversation.transfer == other {
+    for (older, session) in sessions where session.transfer == other {
       endSession(older, by: .superseded)
     }
-    conversations[number]?.turn(to: other)
+    sessions[number]?.turn(to: other)
     if settings.keeps, transfers[of: other]?.isDone == true {
       phase.leave { $0.session == number }
       stepAside(number)
@@ -60,37 +60,37 @@ extension ReceiverEngine {
       engage(in: other, by: number)
     }
     if let fault = transfers[of: other]?.fault { return endSession(number, by: fault) }
-    weigh(plan, number)
+    judgePlan(plan, number)
   }
 
   /// Whether another transfer of a session's sender may be served now.
   private func mayTurn(_ number: SessionNumber, from current: IncomingTransfer) -> Bool {
     if phase[number] != nil { return !current.isImporting }
-    guard stop == nil, !door.isConfirming, case .serving(let places) = phase else { return false }
-    return places.count < settings.atOnce || places.first { !$0.isEngaged }.map { givesWay($0.transfer) } ?? false
+    guard stop == nil, !connections.isConfirming, case .serving(let served) = phase else { return false }
+    return served.count < settings.atOnce || served.first { !$0.isEngaged }.map { givesWay($0.transfer) } ?? false
   }
 
-  mutating func weighed(
-    _ number: SessionNumber, _ result: Result<Weighing, Failure>, _ session: SessionID, _ consent: Consent
+  mutating func planJudged(
+    _ number: SessionNumber, _ result: Result<PlanJudgement, Failure>, _ identifier: SessionID, _ consent: Consent
   ) {
-    guard let conversation = conversations[number], conversation.isTalking,
-      case .weighing(let plan) = conversation.course, let transfer = transfers[of: conversation.transfer]
+    guard let session = sessions[number], session.isTalking,
+      case .judgingPlan(let plan) = session.stage, let transfer = transfers[of: session.transfer]
     else { return }
-    conversations[number]?.session = session
+    sessions[number]?.identifier = identifier
     switch result {
     case .failure(let fault): endSession(number, by: fault)
-    case .success where conversation.isAside: say(plan, number)
-    case .success(let weighing):
-      if let relay = conversation.remote.relay, relay != toldRelay {
+    case .success where session.isAside: say(plan, number)
+    case .success(let judgement):
+      if let relay = session.remote.relay, relay != toldRelay {
         tell(.relayed(through: relay, bytes: plan.estimate.bytes), of: transfer.identifier)
       }
-      toldRelay = conversation.remote.relay
-      tellPlan(plan, wanted(of: plan, weighing), transfer.identifier)
-      if !weighing.isWanted, !transfer.isRecorded { return answer(plan, refusing: weighing, number) }
-      conversations[number]?.course = .asking(plan, weighing, consent)
+      toldRelay = session.remote.relay
+      tellPlan(plan, wanted(of: plan, judgement), transfer.identifier)
+      if !judgement.isWanted, !transfer.isRecorded { return answer(plan, refusing: judgement, number) }
+      sessions[number]?.stage = .asking(plan, judgement, consent)
       let isAsked =
         settings.asksConsent
-        && (!transfer.isAgreed(plan) || isOpen(weighing, of: plan, consent, allowing: permissions(of: transfer)))
+        && (!transfer.isAgreed(plan) || isOpen(judgement, of: plan, consent, allowing: permissions(of: transfer)))
       if !isAsked { record(number) }
     }
   }
@@ -107,10 +107,10 @@ extension ReceiverEngine {
   }
 
   /// The parts that could be taken.
-  func wanted(of plan: Plan, _ weighing: Weighing) -> [WantedPart] {
-    weighing.keys.sorted().compactMap { number in
+  func wanted(of plan: Plan, _ judgement: PlanJudgement) -> [WantedPart] {
+    judgement.keys.sorted().compactMap { number in
       let part = plan.parts[Int(number)]
-      guard case .success(let room)? = weighing[number], let offer = Offer(estimated: part) else { return nil }
+      guard case .success(let room)? = judgement[number], let offer = Offer(estimated: part) else { return nil }
       return WantedPart(number, part, offer: offer, room: room)
     }
   }
@@ -119,13 +119,13 @@ extension ReceiverEngine {
   mutating func record(
     _ number: SessionNumber, taking answer: [UInt16: ArrivalClasses]? = nil, _ removals: Removals = [:]
   ) {
-    guard let conversation = conversations[number],
-      case .asking(let plan, let weighing, var consent) = conversation.course,
-      var transfer = transfers[of: conversation.transfer]
+    guard let session = sessions[number],
+      case .asking(let plan, let judgement, var consent) = session.stage,
+      var transfer = transfers[of: session.transfer]
     else { return }
     if let answer {
       consent.note(
-        weighing.compactMap { part, result in
+        judgement.compactMap { part, result in
           guard case .success(let room) = result, let arrival = room.arrival else { return nil }
           return (answer[part] ?? [], plan.parts[Int(part)], arrival)
         })
@@ -135,61 +135,61 @@ extension ReceiverEngine {
     for (part, roots) in removals where plan.parts.indices.contains(Int(part)) {
       for (root, isAgain) in roots { consent.note(again: isAgain, root, of: plan.parts[Int(part)]) }
     }
-    let (judged, taken) = apply(consent, to: weighing, of: plan, allowing: permissions(of: transfer))
+    let (judged, taken) = apply(consent, to: judgement, of: plan, allowing: permissions(of: transfer))
     guard transfer.isRecorded || judged.isWanted else { return self.answer(plan, refusing: judged, number) }
     transfers[of: transfer.identifier]?.judge(plan, judged, taking: taken)
-    conversations[number]?.course = .recording(plan)
+    sessions[number]?.stage = .recording(plan)
     act(
       .record(
         number,
         PlanRecord(
           transfer: transfer.identifier, client: transfer.client, plan: plan, consent: consent,
-          label: conversation.label, address: conversation.remote.address,
+          label: session.label, address: session.remote.address,
           keepsPairing: settings.keepsPairings && plan.flags.contains(.keepPairing),
-          isOfDevice: conversation.isOfDevice)))
+          isOfDevice: session.isOfDevice)))
   }
 
   mutating func recorded(_ number: SessionNumber, _ fault: Failure?, _ isKept: Bool) {
-    guard let conversation = conversations[number], case .recording(let plan) = conversation.course else { return }
-    if fault == .forgotten { return forgotten(conversation.transfer) }
+    guard let session = sessions[number], case .recording(let plan) = session.stage else { return }
+    if fault == .forgotten { return forgotten(session.transfer) }
     if let fault { return endSession(number, by: fault) }
-    conversations[number]?.keepsPairing = isKept
-    transfers[of: conversation.transfer]?.isRecorded = true
-    if conversation.isTalking { say(plan, number) }
+    sessions[number]?.keepsPairing = isKept
+    transfers[of: session.transfer]?.isRecorded = true
+    if session.isTalking { say(plan, number) }
   }
 
   /// The user does not want the transfer.
   mutating func decline(_ number: SessionNumber) {
-    guard case .asking(let plan, let weighing, _)? = conversations[number]?.course else { return }
-    answer(plan, refusing: weighing.mapValues { .failure($0.failure ?? .notTaken) }, number)
+    guard case .asking(let plan, let judgement, _)? = sessions[number]?.stage else { return }
+    answer(plan, refusing: judgement.mapValues { .failure($0.failure ?? .notTaken) }, number)
   }
 
   /// No part is taken: nothing is recorded.
-  private mutating func answer(_ plan: Plan, refusing weighing: Weighing, _ number: SessionNumber) {
-    guard let transfer = conversations[number]?.transfer else { return }
-    transfers[of: transfer]?.judge(plan, weighing)
+  private mutating func answer(_ plan: Plan, refusing judgement: PlanJudgement, _ number: SessionNumber) {
+    guard let transfer = sessions[number]?.transfer else { return }
+    transfers[of: transfer]?.judge(plan, judgement)
     say(plan, number)
   }
 
   private mutating func say(_ plan: Plan, _ number: SessionNumber) {
-    guard let conversation = conversations[number], let transfer = transfers[of: conversation.transfer] else { return }
-    let parts: [Verdict.Part] = plan.parts.indices.map { index in
+    guard let session = sessions[number], let transfer = transfers[of: session.transfer] else { return }
+    let parts: [Verdict.Judgement] = plan.parts.indices.map { index in
       switch transfer.results[UInt16(index)] {
       case nil:
         .taken(
-          without: (transfer.unplaced[UInt16(index)] ?? []).map { .init(root: $0.root, code: $0.fault.close.code) })
+          without: (transfer.refusedRoots[UInt16(index)] ?? []).map { .init(root: $0.root, code: $0.fault.close.code) })
       case .finished?: .finished
       case .failed(let fault)?: .refused(fault.close.shortened(to: Verdict.room / plan.parts.count))
       }
     }
     let verdict = Verdict(
-      transfer: transfer.identifier, session: conversation.session, window: Limits.window, streams: Self.streams,
-      parts: parts, flags: conversation.keepsPairing ? .keepPairing : [])
-    guard let message = conversations[number]?.machine.judged(verdict) else { return }
-    act(.say(conversation.connection, message))
-    conversations[number]?.course = .none
-    conversations[number]?.dueSince = now
-    sayWays(number)
+      transfer: transfer.identifier, session: session.identifier, window: Limits.window, streams: Self.streams,
+      parts: parts, flags: session.keepsPairing ? .keepPairing : [])
+    guard let message = sessions[number]?.conversation.judged(verdict) else { return }
+    act(.say(session.connection, message))
+    sessions[number]?.stage = .none
+    sessions[number]?.dueSince = now
+    sayAddresses(number)
     for index in plan.parts.indices.map({ UInt16($0) }) {
       switch transfer.results[index] {
       case .failed(let fault)?: tellFailure(of: index, fault, transfer)
@@ -199,9 +199,9 @@ extension ReceiverEngine {
         tellEnd(of: index, result, transfer)
       case nil:
         let part = plan.parts[Int(index)]
-        for unplaced in transfer.unplaced[index] ?? [] {
-          let root = part.roots[Int(unplaced.root)].name
-          tell(.partEnded(PartEnd(index, part.name, root: root, unplaced.fault)), of: transfer.identifier, part: index)
+        for refused in transfer.refusedRoots[index] ?? [] {
+          let root = part.roots[Int(refused.root)].name
+          tell(.partEnded(PartEnd(index, part.name, root: root, refused.fault)), of: transfer.identifier, part: index)
         }
       }
     }
@@ -229,50 +229,50 @@ extension ReceiverEngine {
 
   /// Takes an offer, once no import and no worker of the part before runs.
   mutating func take(_ totals: PartTotals, _ number: SessionNumber) {
-    guard let conversation = conversations[number], let transfer = transfers[of: conversation.transfer] else { return }
+    guard let session = sessions[number], let transfer = transfers[of: session.transfer] else { return }
     if let (done, named, isNews) = transfers[of: transfer.identifier]?.answer(totals.part) {
       return answer(totals.part, done, naming: named, isNews, number)
     }
-    conversations[number]?.course = .due(totals)
+    sessions[number]?.stage = .due(totals)
     guard !transfer.isImporting, !workers.isBusy(number), let contents = transfer.contents(ofPart: totals.part) else {
       return
     }
-    conversations[number]?.beginPart()
+    sessions[number]?.beginPart()
     transfers[of: transfer.identifier]?.begin(totals.part)
-    conversations[number]?.course = .staging(totals)
+    sessions[number]?.stage = .staging(totals)
     act(
       .stage(
         number,
         StagingOrder(
           transfer: transfer.identifier, part: totals.part, offer: Offer(contents, totals),
           held: transfers[of: transfer.identifier]?.part.held ?? Tally(), taken: transfer.taken[totals.part],
-          isCompressible: settings.greeting.features.intersection(conversation.features).contains(.zstd))))
+          isCompressible: settings.greeting.features.intersection(session.features).contains(.zstd))))
   }
 
   mutating func staged(_ number: SessionNumber, _ result: Result<Admitted, Failure>) {
-    guard let conversation = conversations[number], case .staging(let totals) = conversation.course else { return }
+    guard let session = sessions[number], case .staging(let totals) = session.stage else { return }
     switch result {
     case .success(let admitted):
-      transfers[of: conversation.transfer]?.part.stage(totals, admitted)
+      transfers[of: session.transfer]?.part.stage(totals, admitted)
       if let total = admitted.concluded {
         // An import that had failed is tried again.
-        conversations[number]?.course = .due(totals)
-        continueImport(of: conversation.transfer, total)
-      } else if conversation.isTalking {
+        sessions[number]?.stage = .due(totals)
+        continueImport(of: session.transfer, total)
+      } else if session.isTalking {
         accept(admitted, number)
       }
-    case .failure(let fault) where fault.code == .claimed: waitForClaims(number, by: fault)
+    case .failure(let fault) where fault.code == .reserved: waitForReservations(number, by: fault)
     case .failure(let fault): failPart(number, by: fault)
     }
   }
 
   private mutating func accept(_ admitted: Admitted, _ number: SessionNumber) {
-    guard let conversation = conversations[number] else { return }
-    conversations[number]?.course = .telling
-    conversations[number]?.namesAbsent = admitted.namesAbsent
+    guard let session = sessions[number] else { return }
+    sessions[number]?.stage = .telling
+    sessions[number]?.namesAbsent = admitted.namesAbsent
     let accept = Accept(
       keys: admitted.keys, traits: admitted.traits, flags: admitted.namesAbsent ? .namesAbsent : [])
-    if let message = conversations[number]?.machine.accept(accept) { act(.say(conversation.connection, message)) }
+    if let message = sessions[number]?.conversation.accept(accept) { act(.say(session.connection, message)) }
     act(.sync(number))
     act(.readLedger(number))
   }
@@ -280,22 +280,22 @@ extension ReceiverEngine {
   /// The running part fails here: the session continues with the next one, if the sender hears of
   /// it.
   mutating func failPart(_ number: SessionNumber, by fault: Failure) {
-    guard let conversation = conversations[number], conversation.isTalking, conversation.machine.mayFail else {
+    guard let session = sessions[number], session.isTalking, session.conversation.mayFail else {
       return endSession(number, by: fault)
     }
-    if let message = conversations[number]?.machine.fail(fault.close) { act(.say(conversation.connection, message)) }
-    endPart(number, by: fault, isDataUnderWay: conversation.machine.isReceiving)
+    if let message = sessions[number]?.conversation.fail(fault.close) { act(.say(session.connection, message)) }
+    endPart(number, by: fault, isDataUnderWay: session.conversation.isReceiving)
   }
 
   /// The running part has failed, at this end or the other.
   mutating func endPart(_ number: SessionNumber, by fault: Failure, isDataUnderWay: Bool = false) {
-    guard let conversation = conversations[number] else { return }
+    guard let session = sessions[number] else { return }
     // Its import was about to begin.
-    if conversation.finish != nil { transfers[of: conversation.transfer]?.part.stage = .receiving }
-    guard let transfer = transfers[of: conversation.transfer] else { return }
-    conversations[number]?.course = .none
-    conversations[number]?.dueSince = now
-    conversations[number]?.beginPart()
+    if session.finish != nil { transfers[of: session.transfer]?.part.stage = .receiving }
+    guard let transfer = transfers[of: session.transfer] else { return }
+    sessions[number]?.stage = .none
+    sessions[number]?.dueSince = now
+    sessions[number]?.beginPart()
     act(.discardData(number))
     if workers.contains(.sync(number)) { act(.endSync(number)) }
     // An import that has begun decides by itself.
@@ -312,11 +312,11 @@ extension ReceiverEngine {
   /// Every part has its result: only the sender's RECEIPT is missing, for a limited time, and the
   /// data that was under way before it.
   mutating func endPlan(_ number: SessionNumber, isDataUnderWay: Bool = false) {
-    guard let conversation = conversations[number], let outcome = transfers[of: conversation.transfer]?.outcome
+    guard let session = sessions[number], let outcome = transfers[of: session.transfer]?.outcome
     else { return }
     if case .failure = outcome {
       let seconds = isDataUnderWay ? Self.linger : EndLimits.unhurried
-      conversations[number]?.receiptUntil = min(conversation.receiptUntil ?? .infinity, now + seconds)
+      sessions[number]?.receiptUntil = min(session.receiptUntil ?? .infinity, now + seconds)
     }
     awaitReceipt(number)
     guard settings.keeps, let place = phase[number] else { return }
@@ -325,7 +325,7 @@ extension ReceiverEngine {
   }
 }
 
-extension ReceiverEngine.Weighing {
+extension ReceiverEngine.PlanJudgement {
   /// Whether any part could be taken.
   fileprivate var isWanted: Bool { values.contains { $0.failure == nil } }
 }

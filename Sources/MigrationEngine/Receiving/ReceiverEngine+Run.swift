@@ -4,11 +4,11 @@ import MigrationWire
 extension ReceiverEngine {
   // MARK: The beginning
 
-  mutating func tookBack(_ known: Result<[KnownTransfer], Failure>) {
+  mutating func tookBack(_ known: Result<[EarlierTransfer], Failure>) {
     switch known {
     case .success(let known):
       // The newest sender is forgotten last.
-      for host in known.reversed().compactMap(\.host) { door.noteHost(host) }
+      for host in known.reversed().compactMap(\.host) { connections.noteHost(host) }
       transfers = IncomingTransfers(known, keeps: settings.keeps)
       if !phase.isEnding { act(.listen) }
     case .failure(let fault): endRun(.failure(fault))
@@ -33,7 +33,7 @@ extension ReceiverEngine {
   mutating func goOn(withImportOf transfer: TransferID) {
     phase.serve(.engaged(transfer, nil), atMost: settings.atOnce)
     // The sender does not repeat these.
-    for item in transfers[of: transfer]?.part.unsentItems.withheld ?? [] { tell(.notStored(item), of: transfer) }
+    for item in transfers[of: transfer]?.part.leftOutItems.withheld ?? [] { tell(.notStored(item), of: transfer) }
     continueImport(of: transfer)
   }
 
@@ -51,8 +51,8 @@ extension ReceiverEngine {
     hurryClosings()
     switch phase {
     case .starting: endRun(interrupted)
-    case .serving(let places) where places.isEmpty: if !hasAsides { endRun(interrupted) }
-    case .serving(let places): for place in places { stopped(place, kind, interrupted) }
+    case .serving(let served) where served.isEmpty: if !hasAsides { endRun(interrupted) }
+    case .serving(let served): for place in served { stopped(place, kind, interrupted) }
     case .finishing(let outcome, let deadline):
       phase = .finishing(outcome, until: min(deadline, endDeadline))
     case .over: break
@@ -61,7 +61,7 @@ extension ReceiverEngine {
 
   /// The user stops the run in which a transfer is served.
   private mutating func stopped(
-    _ place: ReceiverPhase.Place, _ kind: Failure.Kind, _ interrupted: TransferOutcome
+    _ place: ReceiverPhase.ServedTransfer, _ kind: Failure.Kind, _ interrupted: TransferOutcome
   ) {
     let transfer = place.transfer
     switch place {
@@ -70,12 +70,12 @@ extension ReceiverEngine {
       guard let session else { return }
       guard transfers[of: transfer]?.awaitsData == true else {
         // A session that ends anyway may have a worker that hangs.
-        guard conversations[session]?.isEnding == true, let outcome = transfers[of: transfer]?.outcome else {
+        guard sessions[session]?.isEnding == true, let outcome = transfers[of: transfer]?.outcome else {
           return awaitReceipt(session)
         }
         return leave(transfer, outcome)
       }
-      if case .ending(let fault?) = conversations[session]?.life, !fault.senderMayComeBack {
+      if case .ending(let fault?) = sessions[session]?.life, !fault.senderMayComeBack {
         return endTransfer(transfer, .failure(fault))
       }
       endSession(session, by: farewell(kind))
@@ -87,7 +87,7 @@ extension ReceiverEngine {
 
   /// A run that is stopped serves a transfer no longer; with the last one it ends.
   mutating func leave(_ transfer: TransferID, _ outcome: TransferOutcome) {
-    if phase.places.allSatisfy({ $0.transfer == transfer }) { return endRun(outcome) }
+    if phase.served.allSatisfy({ $0.transfer == transfer }) { return endRun(outcome) }
     phase.leave { $0.transfer == transfer }
   }
 
@@ -127,7 +127,7 @@ extension ReceiverEngine {
 
   /// Ends the run when its time has come.
   mutating func tendPhase() {
-    for case .away(let transfer, let deadline, let outcome) in phase.places where now >= deadline {
+    for case .away(let transfer, let deadline, let outcome) in phase.served where now >= deadline {
       endTransfer(transfer, outcome)
     }
     endStoppedRun()
@@ -137,7 +137,7 @@ extension ReceiverEngine {
   /// After the user has stopped the run: until when it waits for imports that report no progress.
   var importUntil: Double? {
     guard let stop else { return nil }
-    let importing = phase.places.compactMap { transfers[of: $0.transfer] }.filter(\.isImporting)
+    let importing = phase.served.compactMap { transfers[of: $0.transfer] }.filter(\.isImporting)
     return importing.map(\.part.movedAt).max().map {
       max(stop.at, $0) + EndLimits.importProgress + settings.graceAtTheEnd
     }
@@ -145,7 +145,7 @@ extension ReceiverEngine {
 
   /// The disk of the import hangs: the next run continues from here.
   private mutating func leaveImport(by kind: Failure.Kind) {
-    for number in conversations.keys { conversations[number]?.finish = nil }
+    for number in sessions.keys { sessions[number]?.finish = nil }
     for session in phase.sessions { endSession(session, by: farewell(kind)) }
     endRun(.failure(.interrupted(by: kind)))
   }
@@ -176,7 +176,7 @@ extension ReceiverEngine {
   private var isWorthFinding: Bool {
     guard announcement.isPossible, stop == nil else { return false }
     return switch phase {
-    case .serving(let places): !places.isEmpty || !codes.isExhausted || !transfers.isEmpty
+    case .serving(let served): !served.isEmpty || !codes.isExhausted || !transfers.isEmpty
     case .starting, .finishing, .over: false
     }
   }
@@ -191,17 +191,17 @@ extension ReceiverEngine {
 extension ReceiverEngine {
   /// The invariant that does not hold; nil if all hold.
   package func checkInvariants() -> String? {
-    brokenPhase ?? brokenKeeping ?? brokenClaims ?? brokenConversation ?? brokenDoor ?? brokenWorker
+    brokenPhase ?? brokenKeeping ?? brokenReservations ?? brokenSession ?? brokenConnections ?? brokenWorker
   }
 
   private var brokenPhase: String? {
     if announcement.isOn, phase.isEnding { return "it is announced behind its end" }
     switch phase {
     case .starting, .over: break
-    case .serving(let places):
-      if places.count > settings.atOnce { return "it serves too many transfers" }
-      if Set(places.map(\.transfer)).count < places.count { return "it serves a transfer twice" }
-      for place in places { if let broken = broken(place) { return broken } }
+    case .serving(let served):
+      if served.count > settings.atOnce { return "it serves too many transfers" }
+      if Set(served.map(\.transfer)).count < served.count { return "it serves a transfer twice" }
+      for place in served { if let broken = broken(place) { return broken } }
     case .finishing: if workers.isEmpty { return "nothing runs, and the run has not ended" }
     }
     if transfers.contains(where: { $0.isImporting && phase[$0.identifier] == nil }), !phase.isEnding {
@@ -210,12 +210,12 @@ extension ReceiverEngine {
     return nil
   }
 
-  private func broken(_ place: ReceiverPhase.Place) -> String? {
+  private func broken(_ place: ReceiverPhase.ServedTransfer) -> String? {
     switch place {
     case .engaged(let transfer, let session):
       guard let transfer = transfers[of: transfer] else { return "it is engaged in a transfer that is not there" }
       if let session {
-        guard conversations[session]?.transfer == transfer.identifier else { return "the newest session is not there" }
+        guard sessions[session]?.transfer == transfer.identifier else { return "the newest session is not there" }
       } else if !transfer.isImporting {
         return "it is engaged with neither a session nor an import"
       }
@@ -229,16 +229,16 @@ extension ReceiverEngine {
     return nil
   }
 
-  private var brokenConversation: String? {
-    for (number, conversation) in conversations {
-      if !conversation.isEnding, !conversation.isAside, phase[number] == nil { return "an older session acts" }
-      if conversation.isEnding, !workers.isBusy(number), conversation.streams?.served.isEmpty != false {
+  private var brokenSession: String? {
+    for (number, session) in sessions {
+      if !session.isEnding, !session.isAside, phase[number] == nil { return "an older session acts" }
+      if session.isEnding, !workers.isBusy(number), session.streams?.served.isEmpty != false {
         return "a session has ended and is still there"
       }
-      if conversation.machine.isReceiving, conversation.streams == nil { return "it receives without an offer" }
-      if conversation.isTalking, let broken = brokenCourse(number, conversation) { return broken }
-      for older in conversations where older.key < number && older.value.transfer == conversation.transfer {
-        switch conversation.course {
+      if session.conversation.isReceiving, session.streams == nil { return "it receives without an offer" }
+      if session.isTalking, let broken = brokenStage(number, session) { return broken }
+      for older in sessions where older.key < number && older.value.transfer == session.transfer {
+        switch session.stage {
         case .none, .waiting: break
         default: return "a plan is judged while an older session works"
         }
@@ -248,42 +248,48 @@ extension ReceiverEngine {
   }
 
   /// A session in conversation waits for its sender, for a worker, or for the user.
-  private func brokenCourse(_ number: SessionNumber, _ conversation: Conversation) -> String? {
-    let machine = conversation.machine
-    if machine.isDone { return "a session goes on behind its receipt" }
+  private func brokenStage(_ number: SessionNumber, _ session: ReceiverSession) -> String? {
+    let conversation = session.conversation
+    if conversation.isDone { return "a session goes on behind its receipt" }
     // A transfer of which nothing has arrived gives way to another pairing.
-    guard let transfer = transfers[of: conversation.transfer] else {
-      return conversation.isAside ? nil : "a session has no transfer"
+    guard let transfer = transfers[of: session.transfer] else {
+      return session.isAside ? nil : "a session has no transfer"
     }
-    if machine.isImporting, !transfer.isImporting { return "a session waits for an import that does not run" }
+    if conversation.isImporting, !transfer.isImporting { return "a session waits for an import that does not run" }
     let (fits, waits): (Bool, Bool) =
-      switch conversation.course {
-      case .none: (!machine.isWeighing && !machine.mayFail, true)
+      switch session.stage {
+      case .none: (!conversation.isJudgingPlan && !conversation.mayFail, true)
       case .waiting:
         (
-          machine.isWeighing,
+          conversation.isJudgingPlan,
           transfer.keeping != .held
-            || conversations.contains { $0.key != number && $0.value.transfer == transfer.identifier }
+            || sessions.contains { $0.key != number && $0.value.transfer == transfer.identifier }
         )
-      case .weighing: (machine.isWeighing, workers.contains(.weigh(number)))
-      case .asking: (machine.isWeighing, question != nil)
-      case .recording: (machine.isWeighing, workers.contains(.record(number)))
-      case .due: (machine.isJudging, transfer.isImporting || workers.isBusy(number))
-      case .staging: (machine.isJudging, workers.contains(.stage(number)))
-      case .telling: (machine.mayFail && !machine.isJudging && !machine.isReceiving && !machine.isImporting, true)
-      case .receiving: (machine.isReceiving || machine.isImporting, true)
+      case .judgingPlan: (conversation.isJudgingPlan, workers.contains(.judgePlan(number)))
+      case .asking: (conversation.isJudgingPlan, question != nil)
+      case .recording: (conversation.isJudgingPlan, workers.contains(.record(number)))
+      case .due: (conversation.isJudging, transfer.isImporting || workers.isBusy(number))
+      case .staging: (conversation.isJudging, workers.contains(.stage(number)))
+      case .telling:
+        (
+          conversation.mayFail && !conversation.isJudging && !conversation.isReceiving && !conversation.isImporting,
+          true
+        )
+      case .receiving: (conversation.isReceiving || conversation.isImporting, true)
       }
     if !fits { return "a session and its conversation do not agree" }
     return waits ? nil : "a session waits for nothing"
   }
 
-  private var brokenDoor: String? {
-    for (id, visitor) in door.all {
-      if visitor.isServed != workers.contains(.door(id)) { return "\(id) before READY has no worker, or too many" }
+  private var brokenConnections: String? {
+    for (id, visitor) in connections.all {
+      if visitor.isServed != workers.contains(.connection(id)) {
+        return "\(id) before READY has no worker, or too many"
+      }
       guard visitor.step == .inside else { continue }
       let isKnown =
         workers.contains(.serve(id)) || workers.contains(.closing(id))
-        || conversations.values.contains {
+        || sessions.values.contains {
           $0.connection == id && !$0.isEnding || $0.streams?.waiting.contains(id) == true
         }
       if !isKnown { return "\(id) after READY is forgotten" }
@@ -294,19 +300,19 @@ extension ReceiverEngine {
   private var brokenWorker: String? {
     if (question != nil) != workers.contains(.question) { return "a question and its worker do not agree" }
     for transfer in transfers {
-      let isAhead = conversations.values.contains { $0.transfer == transfer.identifier && $0.finish != nil }
+      let isAhead = sessions.values.contains { $0.transfer == transfer.identifier && $0.finish != nil }
       let isUnderWay = workers.contains(.importItems(transfer.identifier))
       if isAhead && isUnderWay || transfer.isImporting != (isAhead || isUnderWay), !phase.isEnding {
         return "an import and its worker do not agree"
       }
     }
-    for conversation in conversations.values {
-      let served = conversation.streams?.served ?? []
+    for session in sessions.values {
+      let served = session.streams?.served ?? []
       if served.count > Int(Self.streams) { return "too many streams" }
       if !served.allSatisfy({ workers.contains(.serve($0)) }) { return "a stream has no worker" }
     }
     if phase.isEnding { return nil }
-    if transfers.hasTasks, !workers.isStoreBusy, conversations.isEmpty { return "the store does not get its task" }
+    if transfers.hasTasks, !workers.isStoreBusy, sessions.isEmpty { return "the store does not get its task" }
     return nil
   }
 }

@@ -7,7 +7,7 @@ extension ReceiverEngine {
   /// A newly paired sender's transfer begins.
   mutating func pair(_ id: ConnectionID, _ client: KeyFingerprint, _ transfer: TransferID) {
     leaveAway(for: transfer)
-    transfers.begin(transfer, pairedWith: client, besides: served.union(claimWaits.keys))
+    transfers.begin(transfer, pairedWith: client, besides: served.union(reservationWaits.keys))
     converse(id, about: transfer, orElse: transfer, isResumed: false)
     // Another one may pair at the same time.
     if isInviting { codes.reopen() }
@@ -24,11 +24,11 @@ extension ReceiverEngine {
   mutating func converse(
     _ id: ConnectionID, about transfer: TransferID, orElse spare: TransferID, isResumed: Bool
   ) {
-    guard let visitor = door[id] else { return }
+    guard let visitor = connections[id] else { return }
     if let key = visitor.key { line.leave(key) }
     let remote = visitor.remote
     let isAside = settings.keeps && transfers[of: transfer]?.isDone == true && phase[transfer] == nil
-    for older in asides where conversations[older]?.transfer == transfer { endSession(older, by: .superseded) }
+    for older in asides where sessions[older]?.transfer == transfer { endSession(older, by: .superseded) }
     if let older = phase[transfer]?.session {
       endSession(older, by: .superseded)
     } else if !isAside, phase[transfer] == nil, phase.engaged >= settings.atOnce, let older = phase.sessions.first {
@@ -36,7 +36,7 @@ extension ReceiverEngine {
     }
     lastSession += 1
     let number = SessionNumber(lastSession)
-    conversations[number] = Conversation(
+    sessions[number] = ReceiverSession(
       transfer, orElse: spare, on: id, from: remote, isOfDevice: visitor.isOfDevice, isResumed: isResumed, now: now)
     if isAside {
       stepAside(number)
@@ -46,8 +46,8 @@ extension ReceiverEngine {
       if settings.keeps { transfers[of: transfer]?.reopen() }
       engage(in: transfer, by: number)
     }
-    door.enter(id)
-    door.noteHost(remote.host)
+    connections.enter(id)
+    connections.noteHost(remote.host)
     act(.converse(id))
     act(.say(id, .greeting(settings.greeting)))
     awaitReceipt(number)
@@ -57,13 +57,13 @@ extension ReceiverEngine {
   // MARK: The conversation
 
   private func talking(on id: ConnectionID) -> SessionNumber? {
-    conversations.first { $0.value.connection == id && $0.value.isTalking }?.key
+    sessions.first { $0.value.connection == id && $0.value.isTalking }?.key
   }
 
   mutating func received(_ message: ControlMessage, on id: ConnectionID) {
     guard let number = talking(on: id) else { return }
     do throws(Violation) {
-      guard let action = try conversations[number]?.machine.received(message) else { return }
+      guard let action = try sessions[number]?.conversation.received(message) else { return }
       try perform(action, number, on: id)
     } catch {
       endSession(number, by: Failure(error))
@@ -71,52 +71,52 @@ extension ReceiverEngine {
   }
 
   private mutating func perform(
-    _ action: ReceiverSession.Action, _ number: SessionNumber, on id: ConnectionID
+    _ action: ReceiverConversation.Action, _ number: SessionNumber, on id: ConnectionID
   ) throws(Violation) {
     switch action {
     case .nothing: break
     case .say(let message): act(.say(id, message))
     case .meet(let greeting): meet(greeting, number)
-    case .weigh(let plan): conversations[number]?.course = .waiting(plan)
+    case .judgePlan(let plan): sessions[number]?.stage = .waiting(plan)
     case .judge(let totals): take(totals, number)
     case .note(let item):
-      if let transfer = conversations[number]?.transfer { transfers[of: transfer]?.part.unsentItems.note(item) }
-      tell(.notStored(item), of: conversations[number]?.transfer)
+      if let transfer = sessions[number]?.transfer { transfers[of: transfer]?.part.leftOutItems.note(item) }
+      tell(.notStored(item), of: sessions[number]?.transfer)
     case .drop(let marks): try drop(marks, number)
     case .conclude(let finish): conclude(finish, number)
     case .giveUp(let close, let answer):
       act(.say(id, answer))
       endPart(number, by: Failure(told: close))
-    case .settled: conversations[number]?.dueSince = now
-    case .reach(let ways): reach(ways, number)
+    case .settled: sessions[number]?.dueSince = now
+    case .reach(let addresses): reach(addresses, number)
     case .finish: takeReceipt(number)
     case .stop(let close): lose(number, Failure(told: close))
     }
   }
 
   private mutating func meet(_ greeting: Greeting, _ number: SessionNumber) {
-    guard let conversation = conversations[number] else { return }
-    conversations[number]?.label = greeting.label
-    conversations[number]?.features = greeting.features
-    if !conversation.isResumed {
+    guard let session = sessions[number] else { return }
+    sessions[number]?.label = greeting.label
+    sessions[number]?.features = greeting.features
+    if !session.isResumed {
       tell(
-        .paired(label: greeting.label, address: conversation.remote.host, isKnown: conversation.isOfDevice),
-        of: conversation.transfer)
+        .paired(label: greeting.label, address: session.remote.host, isKnown: session.isOfDevice),
+        of: session.transfer)
     }
   }
 
   /// Every part has its result, and the user has stopped the run: the sender has a moment to send
   /// RECEIPT.
   mutating func awaitReceipt(_ number: SessionNumber) {
-    guard stop != nil, let conversation = conversations[number], transfers[of: conversation.transfer]?.outcome != nil
+    guard stop != nil, let session = sessions[number], transfers[of: session.transfer]?.outcome != nil
     else { return }
-    conversations[number]?.receiptUntil = min(conversation.receiptUntil ?? .infinity, now + EndLimits.lastMessages)
+    sessions[number]?.receiptUntil = min(session.receiptUntil ?? .infinity, now + EndLimits.lastMessages)
   }
 
   /// The sender knows the result of each part.
   private mutating func takeReceipt(_ number: SessionNumber) {
     endSession(number, by: nil)
-    guard let transfer = conversations[number].flatMap({ transfers[of: $0.transfer] }),
+    guard let transfer = sessions[number].flatMap({ transfers[of: $0.transfer] }),
       // It has none if the sender has given up a part that is still imported.
       let outcome = transfer.outcome
     else { return }
@@ -133,77 +133,77 @@ extension ReceiverEngine {
   /// The connection to the sender has ended. The streams have a moment to judge the data that had
   /// arrived on them, so that no sender hides a violation by ending the control connection.
   private mutating func lose(_ number: SessionNumber, _ fault: Failure) {
-    guard fault.isTold || fault.isReconnectable, conversations[number]?.streams?.served.isEmpty == false else {
+    guard fault.isTold || fault.isReconnectable, sessions[number]?.streams?.served.isEmpty == false else {
       endSession(number, by: fault)
       // A plan of which nothing has arrived has nothing to lose: other senders may connect, even while
       // its workers wait for the disk.
-      if fault.senderMayComeBack, conversations[number]?.streams == nil, let place = phase[number],
+      if fault.senderMayComeBack, sessions[number]?.streams == nil, let place = phase[number],
         givesWay(place.transfer)
       {
         moveOn(from: number, fault)
       }
       return
     }
-    let end = min(now + Conversation.settling, conversations[number]?.receiptUntil ?? .infinity)
-    conversations[number]?.life = .settling(until: end, fault)
+    let end = min(now + ReceiverSession.settling, sessions[number]?.receiptUntil ?? .infinity)
+    sessions[number]?.life = .settling(until: end, fault)
   }
 
   /// A session sends its last message, and its workers end; its consequences wait for them.
   mutating func endSession(_ number: SessionNumber, by fault: Failure?) {
-    guard let conversation = conversations[number], !conversation.isEnding else { return }
-    conversations[number]?.life = .ending(fault)
-    if let fault, !fault.isTold, let close = conversations[number]?.machine.close(fault.close) {
-      act(.say(conversation.connection, close))
+    guard let session = sessions[number], !session.isEnding else { return }
+    sessions[number]?.life = .ending(fault)
+    if let fault, !fault.isTold, let close = sessions[number]?.conversation.close(fault.close) {
+      act(.say(session.connection, close))
     }
-    if conversation.streams != nil { act(.closeGate(number)) }
-    for id in conversations[number]?.streams?.turnAway() ?? [] { leave(id) }
-    for id in conversation.streams?.served ?? [] { act(.endStream(id)) }
+    if session.streams != nil { act(.closeGate(number)) }
+    for id in sessions[number]?.streams?.turnAway() ?? [] { leave(id) }
+    for id in session.streams?.served ?? [] { act(.endStream(id)) }
     if workers.contains(.sync(number)) { act(.endSync(number)) }
     if workers.contains(.dial(number)) { act(.endDial(number)) }
-    act(.close(conversation.connection, until: now + (stop == nil ? EndLimits.unhurried : EndLimits.lastMessages)))
+    act(.close(session.connection, until: now + (stop == nil ? EndLimits.unhurried : EndLimits.lastMessages)))
   }
 
   /// Does the work of a session that is due.
-  mutating func tendConversation(_ number: SessionNumber) {
-    guard let conversation = conversations[number] else { return }
-    switch conversation.life {
-    case .talking: tendTalk(number, conversation)
+  mutating func tendSession(_ number: SessionNumber) {
+    guard let session = sessions[number] else { return }
+    switch session.life {
+    case .talking: tendTalk(number, session)
     case .settling(let deadline, let fault):
-      if now >= deadline || conversation.streams?.served.isEmpty != false { endSession(number, by: fault) }
+      if now >= deadline || session.streams?.served.isEmpty != false { endSession(number, by: fault) }
     case .ending: break
     }
     tendFinish(number)
     // In the same step: a session without workers has ended.
-    if case .ending(let fault) = conversations[number]?.life, !isWorking(number) { sessionEnded(number, fault) }
+    if case .ending(let fault) = sessions[number]?.life, !isWorking(number) { sessionEnded(number, fault) }
   }
 
-  private mutating func tendTalk(_ number: SessionNumber, _ conversation: Conversation) {
-    if let receiptUntil = conversation.receiptUntil, now >= receiptUntil { return endSession(number, by: nil) }
-    switch conversation.course {
-    case .waiting(let plan): weigh(plan, number)
+  private mutating func tendTalk(_ number: SessionNumber, _ session: ReceiverSession) {
+    if let receiptUntil = session.receiptUntil, now >= receiptUntil { return endSession(number, by: nil) }
+    switch session.stage {
+    case .waiting(let plan): judgePlan(plan, number)
     case .due(let totals): take(totals, number)
-    case .none, .weighing, .asking, .recording, .staging, .telling, .receiving: break
+    case .none, .judgingPlan, .asking, .recording, .staging, .telling, .receiving: break
     }
     tendStreams(number)
-    if conversation.machine.isReceiving, now >= conversation.nextProgress {
-      conversations[number]?.nextProgress = now + Conversation.progressPause
-      tellProgress(.receiving, of: conversation.transfer, fraction: nil)
+    if session.conversation.isReceiving, now >= session.nextProgress {
+      sessions[number]?.nextProgress = now + ReceiverSession.progressPause
+      tellProgress(.receiving, of: session.transfer, fraction: nil)
     }
   }
 
   /// Whether a worker acts for a session, or is about to.
   private func isWorking(_ number: SessionNumber) -> Bool {
-    workers.isBusy(number) || conversations[number]?.finish != nil
-      || conversations[number]?.streams?.served.isEmpty == false
+    workers.isBusy(number) || sessions[number]?.finish != nil
+      || sessions[number]?.streams?.served.isEmpty == false
   }
 
   /// Nothing more is written for a session: only now the staged amount is certain.
   private mutating func sessionEnded(_ number: SessionNumber, _ fault: Failure?) {
-    guard let conversation = conversations.removeValue(forKey: number),
-      let transfer = transfers[of: conversation.transfer]
+    guard let session = sessions.removeValue(forKey: number),
+      let transfer = transfers[of: session.transfer]
     else { return }
     if transfer.isReceiving, transfer.isRecorded, transfer.keeping == .held { transfers.note(transfer.identifier) }
-    if conversation.isOfDevice, fault == .unknownTransfer, transfer.isEmpty, awaitAnew(number, transfer) { return }
+    if session.isOfDevice, fault == .unknownTransfer, transfer.isEmpty, awaitAnew(number, transfer) { return }
     moveOn(from: number, fault)
   }
 
@@ -255,7 +255,7 @@ extension ReceiverEngine {
   private mutating func expect(_ transfer: TransferID, _ outcome: TransferOutcome, for seconds: Double) {
     if stop != nil { return leave(transfer, outcome) }
     // A code is made only where another sender may pair.
-    if !door.isConfirming { codes.reopen() }
+    if !connections.isConfirming { codes.reopen() }
     phase.serve(.away(transfer, until: now + seconds, outcome), atMost: settings.atOnce)
   }
 
@@ -285,41 +285,41 @@ extension ReceiverEngine {
 /// Streams past the relay of a session (Protocol §6.9).
 extension ReceiverEngine {
   /// Tells the sender this device's addresses, if the session leads through a relay.
-  mutating func sayWays(_ number: SessionNumber) {
-    guard let conversation = conversations[number], let own = own(of: conversation) else { return }
-    act(.say(conversation.connection, .ways(own.ways)))
+  mutating func sayAddresses(_ number: SessionNumber) {
+    guard let session = sessions[number], let own = own(of: session) else { return }
+    act(.say(session.connection, .addresses(own.addresses)))
   }
 
   /// What this device tells of itself; nil where that is of no use.
-  private func own(of conversation: Conversation) -> OwnWays? {
-    let isUnderstood = settings.greeting.features.intersection(conversation.features).contains(.ways)
-    return isUnderstood && !conversation.isAside ? conversation.remote.own : nil
+  private func own(of session: ReceiverSession) -> OwnAddresses? {
+    let isUnderstood = settings.greeting.features.intersection(session.features).contains(.addresses)
+    return isUnderstood && !session.isAside ? session.remote.own : nil
   }
 
   /// The sender has told its addresses: both ends dial now.
-  mutating func reach(_ ways: Ways, _ number: SessionNumber) {
-    guard let conversation = conversations[number], conversation.isTalking, conversation.streams != nil,
-      !workers.contains(.dial(number)), let own = own(of: conversation),
-      let client = transfers[of: conversation.transfer]?.client
+  mutating func reach(_ addresses: Addresses, _ number: SessionNumber) {
+    guard let session = sessions[number], session.isTalking, session.streams != nil,
+      !workers.contains(.dial(number)), let own = own(of: session),
+      let client = transfers[of: session.transfer]?.client
     else { return }
-    var budget = self.ways[client] ?? WayBudget()
-    let round = conversations[number]?.rounds.join(ways, within: &budget, now: now)
-    self.ways = self.ways.filter { !$0.value.isWhole(now: now) }
-    self.ways[client] = budget
+    var budget = addressBudgets[client] ?? AddressBudget()
+    let round = sessions[number]?.rounds.join(addresses, within: &budget, now: now)
+    addressBudgets = addressBudgets.filter { !$0.value.isWhole(now: now) }
+    addressBudgets[client] = budget
     guard let round else { return }
     act(.dial(number, round, from: own.port))
   }
 
   /// A stream is served: tells the user if it is the first that does not pass the relay, or the
   /// first that does again.
-  mutating func noteWay(of id: ConnectionID, _ number: SessionNumber) {
-    guard let conversation = conversations[number], let relay = conversation.remote.relay,
-      let remote = door[id]?.remote
+  mutating func noteDataConnection(of id: ConnectionID, _ number: SessionNumber) {
+    guard let session = sessions[number], let relay = session.remote.relay,
+      let remote = connections[id]?.remote
     else { return }
     let isDirect = remote.relay == nil
-    if isDirect { conversations[number]?.direct.insert(id) }
-    guard isDirect != conversation.isDirectTold, isDirect || conversation.direct.isEmpty else { return }
-    conversations[number]?.isDirectTold = isDirect
-    tell(.way(isDirect ? .direct(isIPv6: remote.isIPv6) : .relay(relay)), of: conversation.transfer)
+    if isDirect { sessions[number]?.direct.insert(id) }
+    guard isDirect != session.isDirectTold, isDirect || session.direct.isEmpty else { return }
+    sessions[number]?.isDirectTold = isDirect
+    tell(.dataConnection(isDirect ? .direct(isIPv6: remote.isIPv6) : .relay(relay)), of: session.transfer)
   }
 }

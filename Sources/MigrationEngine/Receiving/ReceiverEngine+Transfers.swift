@@ -6,23 +6,23 @@ extension ReceiverEngine {
 
   /// Serves the streams that have nothing left to wait for.
   mutating func tendStreams(_ number: SessionNumber) {
-    while let (id, join, refusal) = conversations[number]?.streams?.next() {
+    while let (id, join, refusal) = sessions[number]?.streams?.next() {
       if let refusal {
         refuse(id, refusal)
       } else {
         act(.serve(id, number, join))
-        noteWay(of: id, number)
+        noteDataConnection(of: id, number)
       }
     }
   }
 
   mutating func streamEnded(_ id: ConnectionID, _ end: StreamEnd, _ held: Tally) {
-    door.forget(id)
-    for number in conversations.keys.sorted() where conversations[number]?.streams?.end(id) == true {
-      conversations[number]?.direct.remove(id)
+    connections.forget(id)
+    for number in sessions.keys.sorted() where sessions[number]?.streams?.end(id) == true {
+      sessions[number]?.direct.remove(id)
       // While a part is judged, this is about the one before.
-      if let conversation = conversations[number], !conversation.machine.isJudging {
-        transfers[of: conversation.transfer]?.note(held: held)
+      if let session = sessions[number], !session.conversation.isJudging {
+        transfers[of: session.transfer]?.note(held: held)
       }
       guard case .failed(let fault) = end else { continue }
       // The rest of the part is lost, and the session is not, unless the sender is at fault. Several
@@ -33,21 +33,21 @@ extension ReceiverEngine {
 
   /// Whether the newest part of a session is neither settled nor being imported.
   private func needsData(_ number: SessionNumber) -> Bool {
-    guard let conversation = conversations[number], conversation.isTalking else { return true }
-    return conversation.machine.mayFail && (!conversation.machine.isImporting || conversation.finish != nil)
+    guard let session = sessions[number], session.isTalking else { return true }
+    return session.conversation.mayFail && (!session.conversation.isImporting || session.finish != nil)
   }
 
   /// The data of a session may be lost, or differ from its FINISH. Nothing of the transfer is
   /// imported; the transfer's current session ends with this fault, and so does the run.
   mutating func failTransfer(of number: SessionNumber, by fault: Failure) {
-    guard let transfer = conversations[number]?.transfer else { return }
+    guard let transfer = sessions[number]?.transfer else { return }
     withdrawFinish(of: transfer)
     transfers[of: transfer]?.fault = fault
-    for number in conversations.keys.sorted() where conversations[number]?.transfer == transfer {
+    for number in sessions.keys.sorted() where sessions[number]?.transfer == transfer {
       endSession(number, by: fault)
       // The fault replaces an earlier lost connection, after which the sender might have come back.
-      if case .ending(let earlier?) = conversations[number]?.life, earlier.senderMayComeBack {
-        conversations[number]?.life = .ending(fault)
+      if case .ending(let earlier?) = sessions[number]?.life, earlier.senderMayComeBack {
+        sessions[number]?.life = .ending(fault)
       }
     }
     // The session had ended when the import was about to begin: no other session decides.
@@ -58,8 +58,8 @@ extension ReceiverEngine {
 
   /// Cancels the import that was about to begin.
   mutating func withdrawFinish(of transfer: TransferID) {
-    for (number, conversation) in conversations where conversation.transfer == transfer && conversation.finish != nil {
-      conversations[number]?.finish = nil
+    for (number, session) in sessions where session.transfer == transfer && session.finish != nil {
+      sessions[number]?.finish = nil
       transfers[of: transfer]?.part.stage = .receiving
     }
   }
@@ -69,18 +69,18 @@ extension ReceiverEngine {
   mutating func drop(_ marks: [Mark], _ number: SessionNumber) throws(Violation) {
     // A sender cannot drop items that it was never sent, and only this bounds the queue for a slow
     // disk.
-    guard marks.count <= conversations[number]?.droppable ?? 0 else {
+    guard marks.count <= sessions[number]?.droppable ?? 0 else {
       throw Violation(.limit, "a list of dropped items")
     }
-    conversations[number]?.droppable -= marks.count
-    conversations[number]?.drops.append(marks)
+    sessions[number]?.droppable -= marks.count
+    sessions[number]?.drops.append(marks)
     dropNext(number)
   }
 
   private mutating func dropNext(_ number: SessionNumber) {
-    guard let conversation = conversations[number], conversation.isTalking || conversation.finish != nil,
-      !conversation.drops.isEmpty, !workers.contains(.dropItems(number)),
-      let marks = conversations[number]?.drops.removeFirst()
+    guard let session = sessions[number], session.isTalking || session.finish != nil,
+      !session.drops.isEmpty, !workers.contains(.dropItems(number)),
+      let marks = sessions[number]?.drops.removeFirst()
     else { return }
     act(.dropItems(number, marks))
   }
@@ -94,21 +94,21 @@ extension ReceiverEngine {
 
   /// The sender has sent everything: from now on no session decides about the transfer.
   mutating func conclude(_ finish: Finish, _ number: SessionNumber) {
-    guard let transfer = conversations[number]?.transfer else { return }
+    guard let transfer = sessions[number]?.transfer else { return }
     transfers[of: transfer]?.part.conclude(finish)
     transfers[of: transfer]?.part.movedAt = now
-    conversations[number]?.finish = finish
+    sessions[number]?.finish = finish
     act(.shutGate(number))
     if workers.contains(.sync(number)) { act(.endSync(number)) }
   }
 
   /// Begins the import once all drops are done, and nothing is being written or made durable.
   mutating func tendFinish(_ number: SessionNumber) {
-    guard let conversation = conversations[number], let finish = conversation.finish, !workers.isBusy(number) else {
+    guard let session = sessions[number], let finish = session.finish, !workers.isBusy(number) else {
       return
     }
-    conversations[number]?.finish = nil
-    beginImport(of: conversation.transfer, finish: (number, finish))
+    sessions[number]?.finish = nil
+    beginImport(of: session.transfer, finish: (number, finish))
   }
 
   /// Continues the import of the newest part, of which everything had arrived.
@@ -121,17 +121,17 @@ extension ReceiverEngine {
   private mutating func beginImport(of transfer: TransferID, finish: (SessionNumber, Finish)?) {
     guard let part = transfers[of: transfer]?.part else { return }
     transfers[of: transfer]?.part.movedAt = now
-    act(.importItems(transfer, part.number, finish: finish, unsent: part.unsentItems))
+    act(.importItems(transfer, part.number, finish: finish, unsent: part.leftOutItems))
     if stop != nil { act(.interruptImport(transfer)) }
   }
 
   mutating func importing(_ transfer: TransferID, _ progress: ImportProgress) {
     transfers[of: transfer]?.part.movedAt = now
     tellProgress(progress.phase == .importing ? .importing : .verifying, of: transfer, fraction: progress.fraction)
-    guard let number = phase[transfer]?.session, conversations[number]?.tells(progress, now: now) == true,
-      let conversation = conversations[number]
+    guard let number = phase[transfer]?.session, sessions[number]?.tells(progress, now: now) == true,
+      let session = sessions[number]
     else { return }
-    act(.say(conversation.connection, conversation.machine.progress(progress)))
+    act(.say(session.connection, session.conversation.progress(progress)))
   }
 
   mutating func tellProgress(_ phase: TransferPhase, of transfer: TransferID, fraction: Double?) {
@@ -160,7 +160,7 @@ extension ReceiverEngine {
       if let number = phase[identifier]?.session { endSession(number, by: fault) }
       return endTransfer(identifier, .failure(fault))
     }
-    guard let number = phase[identifier]?.session, let conversation = conversations[number], conversation.isTalking
+    guard let number = phase[identifier]?.session, let session = sessions[number], session.isTalking
     else {
       transfers[of: identifier]?.fail(by: fault)
       if let transfer = transfers[of: identifier] { tellFailure(of: part, fault, transfer) }
@@ -168,8 +168,8 @@ extension ReceiverEngine {
       if phase[identifier]?.session == nil { linger(after: identifier) }
       return
     }
-    if conversation.waitsForImport(of: part) { return failPart(number, by: fault) }
-    guard conversation.machine.hasEnded(part) else { return }
+    if session.waitsForImport(of: part) { return failPart(number, by: fault) }
+    guard session.conversation.hasEnded(part) else { return }
     transfers[of: identifier]?.fail(by: fault)
     if let transfer = transfers[of: identifier] { tellFailure(of: part, fault, transfer) }
     endPlan(number)
@@ -212,7 +212,7 @@ extension IncomingPart {
     held = admitted.held
     if let known = admitted.refusals { (refusals, toldRefusals) = (known, min(toldRefusals, known.count)) }
     // The sender repeats these.
-    unsentItems = UnsentItems()
+    leftOutItems = LeftOutItems()
     total = ExpectedTotal(
       Tally(items: totals.items, bytes: totals.bytes), allocated: totals.allocated,
       isEstimate: totals.flags.contains(.estimated))
@@ -224,7 +224,7 @@ extension IncomingPart {
     unsent = finish.unsent
     withheld = finish.withheld
     leftOut = finish.leftOut
-    leftBehind = finish.leftBehind
+    lostAttributes = finish.lostAttributes
     total = total.with(finish.total)
   }
 }

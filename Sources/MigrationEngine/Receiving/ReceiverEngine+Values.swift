@@ -3,7 +3,7 @@ package import MigrationWire
 /// The values of the receiver's events and actions.
 extension ReceiverEngine {
   /// A transfer of an earlier run at this destination.
-  package struct KnownTransfer: Sendable {
+  package struct EarlierTransfer: Sendable {
     /// A part that is imported; the sender may not have been told.
     package struct Finished: Sendable {
       package let done: Done
@@ -14,10 +14,10 @@ extension ReceiverEngine {
       /// In seconds since 1970.
       package let at: Int64
       /// How many roots were left out.
-      package let unplaced: Int
+      package let refusedRoots: Int
 
-      package init(done: Done, unsent: UInt64 = 0, notStored: [NotStored] = [], at: Int64 = 0, unplaced: Int = 0) {
-        self.unplaced = unplaced
+      package init(done: Done, unsent: UInt64 = 0, notStored: [NotStored] = [], at: Int64 = 0, refusedRoots: Int = 0) {
+        self.refusedRoots = refusedRoots
         self.done = done
         self.unsent = unsent
         self.notStored = notStored
@@ -50,15 +50,15 @@ extension ReceiverEngine {
     /// Whether more may be staged of it than this tells.
     package let hasMore: Bool
     /// How many roots were left out of the part.
-    package let unplaced: Int
+    package let refusedRoots: Int
 
     package init(
       identifier: TransferID, client: KeyFingerprint, host: String? = nil, plan: Plan,
       finished: [UInt16: Finished] = [:], part: UInt16 = 0, held: Tally = Tally(), unsent: UInt64 = 0,
       refusals: [NotStored] = [], withheld: [NotStored] = [], concluded: Tally? = nil, isHeld: Bool = true,
-      hasMore: Bool = false, unplaced: Int = 0
+      hasMore: Bool = false, refusedRoots: Int = 0
     ) {
-      self.unplaced = unplaced
+      self.refusedRoots = refusedRoots
       self.identifier = identifier
       self.client = client
       self.host = host
@@ -76,7 +76,7 @@ extension ReceiverEngine {
   }
 
   /// How the parts of a plan were judged, by their numbers.
-  package typealias Weighing = [UInt16: Result<Examination, Failure>]
+  package typealias PlanJudgement = [UInt16: Result<Examination, Failure>]
 
   /// The result of an examination of a part that can be taken.
   package struct Examination: Equatable, Sendable {
@@ -87,13 +87,13 @@ extension ReceiverEngine {
     package let mostBytes: UInt64?
 
     /// The roots that cannot arrive, or that the user does not take, in ascending order.
-    package var without: [UnplacedRoot]
+    package var without: [RefusedRoot]
 
     /// What the part is here; nil where its user has taken it already.
     package var arrival: PartArrival?
 
     package init(
-      availableBytes: UInt64?, mostBytes: UInt64? = nil, without: [UnplacedRoot] = [], arrival: PartArrival? = nil
+      availableBytes: UInt64?, mostBytes: UInt64? = nil, without: [RefusedRoot] = [], arrival: PartArrival? = nil
     ) {
       self.arrival = arrival
       self.availableBytes = availableBytes
@@ -103,7 +103,7 @@ extension ReceiverEngine {
   }
 
   /// A root that is left out of a part that is taken.
-  package struct UnplacedRoot: Equatable, Sendable {
+  package struct RefusedRoot: Equatable, Sendable {
     /// Its position among the roots of the part.
     package let root: UInt32
     package let fault: Failure

@@ -57,22 +57,22 @@ package struct ReceiverEngine: Engine {
   var stop: (kind: Failure.Kind, at: Double)?
   var transfers = IncomingTransfers()
   /// The sessions that have not ended: the newest, and older ones whose workers still run.
-  var conversations: [SessionNumber: Conversation] = [:]
+  var sessions: [SessionNumber: ReceiverSession] = [:]
   /// How many sessions this run had.
   var lastSession: UInt64 = 0
-  var door = ReceiverDoor()
+  var connections = ReceiverConnections()
   var codes: ReceiverCodes
   /// Whether the last code could not be made.
   var lacksCode = false
   var line = ReceiverLine()
   /// How many addresses of each sender's choosing may still be dialled.
-  var ways: [KeyFingerprint: WayBudget] = [:]
+  var addressBudgets: [KeyFingerprint: AddressBudget] = [:]
   /// The transfers that have given way, and until when they leave others their turn.
   var yielding: [TransferID: Double] = [:]
-  /// The transfers that wait until others have brought, or given up, what they claim.
-  var claimWaits: [TransferID: ClaimWait] = [:]
-  /// How fast the transfers whose claims others wait for bring what they claim.
-  var claimPaces: [TransferID: ClaimPace] = [:]
+  /// The transfers that wait until others have brought, or given up, what they reserve.
+  var reservationWaits: [TransferID: ReservationWait] = [:]
+  /// How fast the transfers whose reservations others wait for bring what they reserve.
+  var reservationPaces: [TransferID: ReservationPace] = [:]
   var question: StandingQuestion?
   var announcement = Announcement()
   var relayWait: RelayWait
@@ -96,19 +96,19 @@ package struct ReceiverEngine: Engine {
 
   /// The transfers that have the receiver's places: a session or an import of them runs, or their
   /// senders may come back.
-  package var served: Set<TransferID> { Set(phase.places.map(\.transfer)) }
+  package var served: Set<TransferID> { Set(phase.served.map(\.transfer)) }
 
   /// Whether a session has not ended: it is in conversation, or one of its workers still runs.
-  package func isUnderWay(_ session: SessionNumber) -> Bool { conversations[session] != nil }
+  package func isUnderWay(_ session: SessionNumber) -> Bool { sessions[session] != nil }
 
   /// The next moment at which something may change without an event.
   package var nextMoment: Double? {
     if case .finishing(_, let deadline) = phase { return deadline }
-    var moments = conversations.values.compactMap(\.nextMoment)
-    for case .away(_, let deadline, _) in phase.places { moments.append(deadline) }
+    var moments = sessions.values.compactMap(\.nextMoment)
+    for case .away(_, let deadline, _) in phase.served { moments.append(deadline) }
     if let importUntil { moments.append(importUntil) }
     if let expiry = codes.expiry { moments.append(expiry) }
-    if let moment = door.nextMoment(now: now, isEngaged: phase.isEngaged) { moments.append(moment) }
+    if let moment = connections.nextMoment(now: now, isEngaged: phase.isEngaged) { moments.append(moment) }
     return moments.min()
   }
 
@@ -156,7 +156,7 @@ package struct ReceiverEngine: Engine {
     case .placed(let place): placed(place)
     case .unplaced(let reason): unplaced(reason)
     case .arrived(let id, let remote, let chance): arrived(id, remote, chance)
-    case .spoke(let id): door.heard(id)
+    case .spoke(let id): connections.heard(id)
     case .departed(let id): departed(id)
     case .outOfDescriptors(let chance): outOfDescriptors(chance)
     case .secured(let id, let key, let isOfDevice): secured(id, key, isOfDevice)
@@ -170,14 +170,14 @@ package struct ReceiverEngine: Engine {
     case .received(let id, let message): received(message, on: id)
     case .broke(let id, let fault): broke(id, fault)
     case .drained(let id): drained(id)
-    case .closed(let id): door.forget(id)
-    case .weighed(let number, let result, let session, let consent): weighed(number, result, session, consent)
+    case .closed(let id): connections.forget(id)
+    case .planJudged(let number, let result, let session, let consent): planJudged(number, result, session, consent)
     case .recorded(let number, let fault, let isKept): recorded(number, fault, isKept)
     case .staged(let number, let result): staged(number, result)
     case .ledger(let number, let result): ledger(number, result)
     case .dropped(let number, let fault): dropped(number, fault)
     case .streamEnded(let id, let end, let held): streamEnded(id, end, held)
-    case .dialed(let number): conversations[number]?.rounds.ended(now: now)
+    case .dialed(let number): sessions[number]?.rounds.ended(now: now)
     case .lookedForData(let number, let moment, let held): lookedForData(number, lastAt: moment, held)
     case .gateShut(let number, let fault), .syncEnded(let number, let fault):
       if let fault { failTransfer(of: number, by: fault) }
@@ -193,15 +193,15 @@ package struct ReceiverEngine: Engine {
   /// Does everything that follows from the present state, regardless of the event.
   private mutating func tend() {
     tendPhase()
-    for number in conversations.keys.sorted() { tendConversation(number) }
+    for number in sessions.keys.sorted() { tendSession(number) }
     tendForgotten()
-    tendClaims()
+    tendReservations()
     tendKeeping()
     tendCodes()
     tendQuestion()
     tendAnnouncement()
     tendStoreTasks()
-    tendDoor()
+    tendConnections()
     tendEnd()
   }
 }

@@ -3,7 +3,7 @@ import MigrationWire
 /// The phase of the receiver's run.
 enum ReceiverPhase: Sendable {
   /// A transfer that the receiver serves.
-  enum Place: Sendable {
+  enum ServedTransfer: Sendable {
     /// With its newest session, or with an import that has no session.
     case engaged(TransferID, SessionNumber?)
     /// Its sender is away, and this is the outcome if it stays away until a moment.
@@ -26,7 +26,7 @@ enum ReceiverPhase: Sendable {
   case starting
   /// The served transfers, the one of the newest session last. While there are not as many as may
   /// be, a sender that knows the code may pair, and a known sender may come back. Leads to finishing.
-  case serving([Place])
+  case serving([ServedTransfer])
   /// The outcome is decided; workers have until a moment to end. Leads to over.
   case finishing(TransferOutcome, until: Double)
   case over
@@ -34,35 +34,35 @@ enum ReceiverPhase: Sendable {
   /// No transfer is served.
   static let open = ReceiverPhase.serving([])
 
-  var places: [Place] { if case .serving(let places) = self { places } else { [] } }
+  var served: [ServedTransfer] { if case .serving(let served) = self { served } else { [] } }
 
   /// The transfers of which a session or an import is running.
-  var engaged: Int { places.count(where: \.isEngaged) }
+  var engaged: Int { served.count(where: \.isEngaged) }
 
   /// Whether a session or an import is running, which new connections must not slow down.
   var isEngaged: Bool { engaged > 0 }
 
   /// The sessions that act on the served transfers.
-  var sessions: [SessionNumber] { places.compactMap(\.session) }
+  var sessions: [SessionNumber] { served.compactMap(\.session) }
 
-  /// The place of a transfer.
-  subscript(transfer: TransferID) -> Place? { places.first { $0.transfer == transfer } }
+  /// A transfer, where it is served.
+  subscript(transfer: TransferID) -> ServedTransfer? { served.first { $0.transfer == transfer } }
 
-  /// The place of the transfer on which a session acts.
-  subscript(session: SessionNumber) -> Place? { places.first { $0.session == session } }
+  /// The transfer on which a session acts.
+  subscript(session: SessionNumber) -> ServedTransfer? { served.first { $0.session == session } }
 
-  /// Removes the places that a condition names.
-  mutating func leave(where isLeft: (Place) -> Bool) {
-    if case .serving(let places) = self { self = .serving(places.filter { !isLeft($0) }) }
+  /// Removes the transfers that a condition names.
+  mutating func leave(where isLeft: (ServedTransfer) -> Bool) {
+    if case .serving(let served) = self { self = .serving(served.filter { !isLeft($0) }) }
   }
 
   /// Serves a transfer, instead of another one of its session. If there are `most` others, it gets the
   /// place of one whose sender is away; that of a running one only where it gives way.
-  mutating func serve(_ place: Place, atMost most: Int) {
-    guard case .serving(var places) = self else { return }
-    places.removeAll { $0.transfer == place.transfer || $0.session != nil && $0.session == place.session }
-    if places.count >= most { places.remove(at: places.firstIndex { !$0.isEngaged } ?? 0) }
-    self = .serving(places + [place])
+  mutating func serve(_ place: ServedTransfer, atMost most: Int) {
+    guard case .serving(var served) = self else { return }
+    served.removeAll { $0.transfer == place.transfer || $0.session != nil && $0.session == place.session }
+    if served.count >= most { served.remove(at: served.firstIndex { !$0.isEngaged } ?? 0) }
+    self = .serving(served + [place])
   }
 
   /// Whether the outcome of the run is decided.

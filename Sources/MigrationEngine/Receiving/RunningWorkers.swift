@@ -6,11 +6,11 @@ extension ReceiverEngine {
     case takeBack
     case listen
     /// The work on a connection before READY.
-    case door(ConnectionID)
+    case connection(ConnectionID)
     case makeCode
     case question
     case closing(ConnectionID)
-    case weigh(SessionNumber)
+    case judgePlan(SessionNumber)
     case record(SessionNumber)
     case stage(SessionNumber)
     case readLedger(SessionNumber)
@@ -29,11 +29,11 @@ extension ReceiverEngine {
       case .listen: self = .listen
       case .greet(let id, _, _), .awaitShare(let id, _), .exchange(let id, _), .keepProof(let id, _, _),
         .confirm(let id, _), .welcome(let id, _, _), .turnAway(let id, _, _), .refuseStream(let id, _):
-        self = .door(id)
+        self = .connection(id)
       case .makeCode: self = .makeCode
       case .ask: self = .question
       case .close(let id, _): self = .closing(id)
-      case .weigh(let number, _, _, _, _): self = .weigh(number)
+      case .judgePlan(let number, _, _, _, _): self = .judgePlan(number)
       case .record(let number, _): self = .record(number)
       case .stage(let number, _): self = .stage(number)
       case .readLedger(let number): self = .readLedger(number)
@@ -60,11 +60,11 @@ extension ReceiverEngine {
       case .tookBack: self = .takeBack
       case .listening: self = .listen
       case .asked(let id, _), .shared(let id), .proved(let id, _), .ready(let id, _), .joining(let id, _):
-        self = .door(id)
+        self = .connection(id)
       case .codeMade: self = .makeCode
       case .answered: self = .question
       case .closed(let id): self = .closing(id)
-      case .weighed(let number, _, _, _): self = .weigh(number)
+      case .planJudged(let number, _, _, _): self = .judgePlan(number)
       case .recorded(let number, _, _): self = .record(number)
       case .staged(let number, _): self = .stage(number)
       case .ledger(let number, _): self = .readLedger(number)
@@ -75,7 +75,7 @@ extension ReceiverEngine {
       case .gateShut(let number, _): self = .gate(number)
       case .imported(let transfer, _, _, _): self = .importItems(transfer)
       case .noted(let transfer), .retook(let transfer, _): self = .store(transfer)
-      // `departed` also comes for a connection in the lobby, which has no worker.
+      // `departed` also comes for a connection in the accept queue, which has no worker.
       case .departed: return nil
       case .begin, .stop, .timePassed, .noticed, .forgotten, .placed, .unplaced, .arrived, .spoke, .outOfDescriptors,
         .secured,
@@ -116,7 +116,7 @@ extension ReceiverEngine {
     /// Whether a worker of a session runs, other than those of its streams.
     func isBusy(_ session: SessionNumber) -> Bool {
       [
-        Worker.weigh(session), .record(session), .stage(session), .readLedger(session), .dropItems(session),
+        Worker.judgePlan(session), .record(session), .stage(session), .readLedger(session), .dropItems(session),
         .sync(session), .gate(session),
       ].contains(where: running.contains)
     }

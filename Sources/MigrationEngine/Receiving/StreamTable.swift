@@ -14,8 +14,8 @@ struct StreamTable: Sendable {
   }
 
   let session: SessionID
-  /// The used numbers, each with the connections that must end before an heir of that number is
-  /// served.
+  /// The used numbers, each with the connections that must end before a replacement of that number
+  /// is served.
   private var used: [UInt32: Set<ConnectionID>] = [:]
   /// Every number up to this one counts as replaced: a stream that comes late may have been
   /// replaced by others.
@@ -55,7 +55,7 @@ struct StreamTable: Sendable {
   }
 
   /// A stream is replaced, and must neither come nor wait any more. Returns the connections that
-  /// must end before its heir is served.
+  /// must end before its replacement is served.
   private mutating func replace(_ number: UInt32) -> Set<ConnectionID> {
     guard let replaced = used[number] else { return replaceUnseen(number) }
     turnAway { $0 == number }

@@ -8,7 +8,7 @@ struct DialPlan: Sendable {
     case pair
     /// To continue a transfer that an earlier run began; the receiver may have one of the others
     /// instead.
-    case resume(SenderEngine.UnfinishedTransfer, others: [SenderEngine.UnfinishedTransfer])
+    case resume(SenderEngine.EarlierTransfer, others: [SenderEngine.EarlierTransfer])
     /// To begin a transfer with a device that was found, if it is a known one or one of the others.
     case greet(SenderEngine.KnownDevice, others: [SenderEngine.KnownDevice], DeviceAddress)
     /// To come back to the transfer of this run.
@@ -40,7 +40,7 @@ struct DialPlan: Sendable {
 
   /// For how many seconds the sender tries a receiver that turns it away before the devices have
   /// paired.
-  private static let patienceAtDoor = 30.0
+  private static let patienceBeforeReady = 30.0
 
   private(set) var aim: Aim
   private(set) var route: Route
@@ -67,7 +67,8 @@ struct DialPlan: Sendable {
   }
 
   static func pairing(looksAround: Bool, hasRelay: Bool = false, now: Double, giveUpAfter: Double) -> DialPlan {
-    let backoff = Backoff(now: now, patience: min(patienceAtDoor, giveUpAfter), longest: Backoff.longestAtDoor)
+    let backoff = Backoff(
+      now: now, patience: min(patienceBeforeReady, giveUpAfter), longest: Backoff.longestBeforeReady)
     // The address for coming back is known once the receiver was reached.
     return DialPlan(
       .pair, looksAround ? .nearby(SeekRound(last: "", hasRelay: hasRelay)) : .target, backoff, patience: giveUpAfter,
@@ -85,7 +86,7 @@ struct DialPlan: Sendable {
   }
 
   static func resuming(
-    _ transfer: SenderEngine.UnfinishedTransfer, others: [SenderEngine.UnfinishedTransfer], looksAround: Bool,
+    _ transfer: SenderEngine.EarlierTransfer, others: [SenderEngine.EarlierTransfer], looksAround: Bool,
     hasRelay: Bool = false, now: Double, giveUpAfter: Double
   ) -> DialPlan {
     let backoff = Backoff(now: now, patience: giveUpAfter)
@@ -118,7 +119,7 @@ struct DialPlan: Sendable {
   }
 
   /// The place to dial.
-  var place: Place {
+  var place: DialTarget {
     switch (aim, route) {
     case (.pair, _), (.greet, _): .probed
     case (_, .target): .target

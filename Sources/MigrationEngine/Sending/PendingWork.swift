@@ -185,7 +185,7 @@ extension SenderEngine.Event {
   }
 }
 
-extension SenderConversation {
+extension SenderSession {
   /// The invariant of the running part that does not hold, given the pending work; nil when all hold.
   func brokenInvariant(_ items: [SenderEngine.PendingWork.Item]) -> String? {
     var (isPlanned, worksForPart) = (false, false)
@@ -197,7 +197,7 @@ extension SenderConversation {
       }
     }
     if worksForPart != isWorking { return "the worker of a part is not known" }
-    if session.isBetween, !isOver, !isPlanned, !isWorking, done == nil { return "a session waits for nothing" }
+    if conversation.isBetween, !isOver, !isPlanned, !isWorking, done == nil { return "a session waits for nothing" }
     return nil
   }
 }

@@ -1,7 +1,7 @@
 import MigrationWire
 
 /// The destination of a dial, or of a check whether anything listens.
-package enum Place: Equatable, Sendable {
+package enum DialTarget: Equatable, Sendable {
   /// The target that the user has named.
   case target
   /// The address that the last probe has reached.
@@ -27,7 +27,7 @@ struct SeekRound: Equatable, Sendable {
   }
 
   /// The place to dial now.
-  private(set) var place: Place
+  private(set) var place: DialTarget
   /// The devices that this round's search has found.
   private(set) var found: [DeviceAddress] = []
   /// Whether each of them has shown the key of another device.
@@ -137,7 +137,7 @@ extension Failure {
         .unreachable, "\(shown) does not answer on port \(port)",
         hint: "Check the address. A firewall there may block the connection: allow TCP port \(port). "
           + "A network for guests or a VPN may keep the devices apart.")
-    case .noWay:
+    case .noRoute:
       self.init(
         .unreachable, "no route to \(shown)",
         hint: "Check the address, and that both devices are in the same network. "

@@ -15,7 +15,7 @@ extension SenderEngine {
     case walked(Result<[SourceSummary], Failure>)
     /// The worker of `lookUpUnfinished` has ended: the transfers that this source began earlier,
     /// newest first; and the receivers with which a pairing was kept.
-    case lookedUp(Result<[UnfinishedTransfer], Failure>, devices: [KnownDevice] = [])
+    case lookedUp(Result<[EarlierTransfer], Failure>, devices: [KnownDevice] = [])
     /// The worker of `askCode` has ended.
     case codeEntered(Result<PairingCode, Failure>)
     /// The worker of `deriveSecret` has ended.
@@ -67,7 +67,7 @@ extension SenderEngine {
     case exported(SessionNumber, Result<ExportResult, Failure>)
     /// News from a stream: JOIN is sent; and the address of a stream that does not go as the control
     /// connection does.
-    case streamJoined(SessionNumber, StreamNumber, by: Way? = nil)
+    case streamJoined(SessionNumber, StreamNumber, by: InternetAddress? = nil)
     /// The worker of `openStream` has ended.
     case streamEnded(SessionNumber, StreamNumber, StreamEnd)
     /// The worker of `noteFinish` has ended; the fault is that of a worker that could not begin.
@@ -86,7 +86,7 @@ extension SenderEngine {
   }
 
   /// A transfer that an earlier run began.
-  package struct UnfinishedTransfer: Sendable {
+  package struct EarlierTransfer: Sendable {
     package struct Part: Sendable {
       package let unsent: UInt64
       /// When an earlier run last recorded something of the transfer, such as a FINISH, in seconds
@@ -97,12 +97,12 @@ extension SenderEngine {
       /// The items named as not stored, which are recorded with DONE.
       package let refusals: [NotStored]
       /// How many roots the receiver has left out.
-      package let unplaced: Int
+      package let refusedRoots: Int
 
       package init(
-        unsent: UInt64 = 0, lastSeen: Int64 = 0, done: Done? = nil, refusals: [NotStored] = [], unplaced: Int = 0
+        unsent: UInt64 = 0, lastSeen: Int64 = 0, done: Done? = nil, refusals: [NotStored] = [], refusedRoots: Int = 0
       ) {
-        self.unplaced = unplaced
+        self.refusedRoots = refusedRoots
         self.unsent = unsent
         self.lastSeen = lastSeen
         self.done = done
@@ -153,11 +153,11 @@ extension SenderEngine {
     /// The relay through which it was reached.
     package let relay: String?
     /// This device's own addresses, for a receiver that was reached through a relay.
-    package let own: OwnWays?
+    package let own: OwnAddresses?
 
     package init(
       connection: ConnectionID, receiver: KeyFingerprint, host: String, address: String, relay: String? = nil,
-      own: OwnWays? = nil
+      own: OwnAddresses? = nil
     ) {
       self.relay = relay
       self.own = own
@@ -275,10 +275,10 @@ extension SenderEngine {
     /// A worker checks whether anything listens at one of a place's addresses, with a TCP
     /// connection that it closes at once. `dial` begins with the address that answers. Leads to
     /// `probed`.
-    case probe(Place)
+    case probe(DialTarget)
     /// A worker races a place's addresses, and does TCP, TLS, and everything before READY. Leads to
     /// `dialed`.
-    case dial(Purpose, at: Place)
+    case dial(Purpose, at: DialTarget)
     /// The worker of `look`, `probe` or `dial` is to end soon. Its event follows.
     case stopDialing
 
@@ -310,8 +310,8 @@ extension SenderEngine {
     case abandonExport(SessionNumber)
     /// A worker connects to the receiver, joins, and sends the frames that the window gives it. Leads
     /// to `streamEnded`.
-    case openStream(SessionNumber, Join, attempts: Int, by: Road)
-    /// The heir of a lost stream takes over its unacknowledged frames.
+    case openStream(SessionNumber, Join, attempts: Int, by: StreamRoute)
+    /// The replacement of a lost stream takes over its unacknowledged frames.
     case moveFrames(SessionNumber, from: StreamNumber, to: StreamNumber)
     /// A stream gets no new frames, and ends when all its frames are written.
     case retire(SessionNumber, StreamNumber)
@@ -365,14 +365,14 @@ extension SenderEngine {
   }
 
   /// How a data stream reaches the receiver.
-  package enum Road: Equatable, Sendable {
+  package enum StreamRoute: Equatable, Sendable {
     /// As the control connection does: through its relay, or at its address.
     case asControl
     /// At an address of the receiver's.
-    case way(Way)
+    case address(InternetAddress)
     /// At the first of these that leads there, or by a connection that the receiver makes meanwhile.
     /// The attempts last as long as a round.
-    case round([Way])
+    case round([InternetAddress])
   }
 
   /// The parameters of an export.
@@ -386,8 +386,8 @@ extension SenderEngine {
     package let request: AppRequest?
     /// Whether data may be compressed, as far as the engine knows.
     package let isCompressible: Bool
-    /// The names of the roots that the receiver leaves out.
-    package let leftOut: [[UInt8]]
+    /// The names of the roots that the receiver refuses.
+    package let refusedRoots: [[UInt8]]
 
     /// The items that the destination can hold, as far as the receiver knows.
     package var traits: DestinationTraits { accept.traits ?? DestinationTraits() }

@@ -13,8 +13,8 @@ extension SenderEngine {
     switch result {
     case .success(let summaries):
       facts.summaries = summaries
-      converse(now, &actions) { (conversation, facts, actions) throws(Failure) in
-        conversation.planIfReady(&facts, &actions)
+      converse(now, &actions) { (session, facts, actions) throws(Failure) in
+        session.planIfReady(&facts, &actions)
       }
     case .failure(let fault): unwalked(fault, now, &actions)
     }
@@ -36,7 +36,7 @@ extension SenderEngine {
 
   /// The transfers that earlier runs have begun are known, newest first.
   mutating func lookedUp(
-    _ result: Result<[UnfinishedTransfer], Failure>, _ devices: [KnownDevice], _ now: Double, _ actions: inout [Action]
+    _ result: Result<[EarlierTransfer], Failure>, _ devices: [KnownDevice], _ now: Double, _ actions: inout [Action]
   ) {
     guard case .lookingUp = phase else { return }
     facts.devices = devices
@@ -49,13 +49,13 @@ extension SenderEngine {
   /// Continues the newest of these transfers. One that is done ends with this run, unless the receiver is a
   /// known device: then the next transfer has what has changed since.
   private mutating func goOn(
-    with transfers: ArraySlice<UnfinishedTransfer>, _ now: Double, _ actions: inout [Action]
+    with transfers: ArraySlice<EarlierTransfer>, _ now: Double, _ actions: inout [Action]
   ) {
     guard let newest = transfers.first, newest.isDone else {
       if let abandoned { return prepareFinish(.failure(abandoned), now, &actions) }
       return continueOrPair(transfers, now, &actions)
     }
-    facts.transfer = Transfer(newest)
+    facts.transfer = OutgoingTransfer(newest)
     for number in newest.parts.indices.map({ UInt16($0) }) {
       actions += facts.transfer[number].takeEarlierNames().map { .tell($0, part: number) }
     }
@@ -64,12 +64,12 @@ extension SenderEngine {
       facts.devices.contains(where: { $0.receiver == newest.receiver })
     else { return conclude(outcome, now, &actions) }
     actions += [.tell(.notice(result.earlierClause)), .forget(newest.identifier)]
-    facts.transfer = Transfer()
+    facts.transfer = OutgoingTransfer()
     goOn(with: transfers.dropFirst(), now, &actions)
   }
 
   private mutating func continueOrPair(
-    _ transfers: ArraySlice<UnfinishedTransfer>, _ now: Double, _ actions: inout [Action]
+    _ transfers: ArraySlice<EarlierTransfer>, _ now: Double, _ actions: inout [Action]
   ) {
     guard let newest = transfers.first else { return beginPairing(&actions) }
     actions.append(.tell(.connecting(address: settings.target ?? newest.address)))
@@ -129,7 +129,7 @@ extension SenderEngine {
     }
   }
 
-  private mutating func probe(_ place: Place, _ actions: inout [Action]) {
+  private mutating func probe(_ place: DialTarget, _ actions: inout [Action]) {
     phase = .probing
     actions.append(.probe(place))
   }
@@ -201,10 +201,10 @@ extension SenderEngine {
       if let abandoned { actions.append(.say(connection, .close(abandoned.close))) }
       return actions.append(.close(connection, until: now + EndLimits.lastMessages))
     }
-    if case .resume(let transfer, _) = plan.aim { facts.transfer = Transfer(transfer) }
-    let conversation = SenderConversation(
+    if case .resume(let transfer, _) = plan.aim { facts.transfer = OutgoingTransfer(transfer) }
+    let session = SenderSession(
       nextSession(), meeting, isReturn: plan.isReturn && !plan.isGreeting, isGreeting: plan.isGreeting, now: now)
-    phase = .conversing(conversation, plan)
+    phase = .inSession(session, plan)
     actions.append(.say(connection, .greeting(settings.greeting)))
   }
 

@@ -1,28 +1,28 @@
 import MigrationWire
 
-/// The course and the end of sessions.
+/// The steps and the end of sessions.
 extension SenderEngine {
   /// Applies an event to the current session, if there is one. A fault ends the session.
   mutating func converse(
     _ now: Double, _ actions: inout [Action],
-    _ step: (inout SenderConversation, inout RunFacts, inout [Action]) throws(Failure) -> Void
+    _ step: (inout SenderSession, inout Facts, inout [Action]) throws(Failure) -> Void
   ) {
-    guard case .conversing(var conversation, let plan) = phase else { return }
+    guard case .inSession(var session, let plan) = phase else { return }
     do throws(Failure) {
-      try step(&conversation, &facts, &actions)
-      phase = .conversing(conversation, plan)
-      if conversation.isOver, let outcome = facts.outcome { end(conversation, plan, .over(outcome), now, &actions) }
+      try step(&session, &facts, &actions)
+      phase = .inSession(session, plan)
+      if session.isOver, let outcome = facts.outcome { end(session, plan, .over(outcome), now, &actions) }
     } catch {
       // After the receiver's DONE, no fault changes the result of the part.
-      if conversation.done != nil { conversation.endAfterDone(by: error) }
-      phase = .conversing(conversation, plan)
-      guard conversation.done == nil else { return }
+      if session.done != nil { session.endAfterDone(by: error) }
+      phase = .inSession(session, plan)
+      guard session.done == nil else { return }
       // Every part has its result, and the receiver no longer waits for the rest of the last one.
       if error.isReconnectable, let outcome = facts.outcome {
-        return end(conversation, plan, .over(outcome), now, &actions)
+        return end(session, plan, .over(outcome), now, &actions)
       }
-      if !error.isTold { actions.append(.say(conversation.connection, .close(error.close))) }
-      end(conversation, plan, .failed(error), now, &actions)
+      if !error.isTold { actions.append(.say(session.connection, .close(error.close))) }
+      end(session, plan, .failed(error), now, &actions)
     }
   }
 
@@ -32,11 +32,11 @@ extension SenderEngine {
   }
 
   private mutating func end(
-    _ conversation: SenderConversation, _ plan: DialPlan, _ outcome: SessionEnd.Outcome, _ now: Double,
+    _ session: SenderSession, _ plan: DialPlan, _ outcome: SessionEnd.Outcome, _ now: Double,
     _ actions: inout [Action]
   ) {
-    if let found = conversation.streams?.found { facts.transfer.streams = found }
-    let (number, connection) = (conversation.number, conversation.connection)
+    if let found = session.streams?.found { facts.transfer.streams = found }
+    let (number, connection) = (session.number, session.connection)
     let isHurried = endDeadline != nil
     actions += [
       .stopSession(number),
@@ -44,8 +44,8 @@ extension SenderEngine {
     ]
     phase = .closing(
       SessionEnd(
-        session: number, connection: connection, address: conversation.address,
-        hasExported: conversation.streams != nil, outcome: outcome, plan: plan))
+        session: number, connection: connection, address: session.address,
+        hasExported: session.streams != nil, outcome: outcome, plan: plan))
   }
 
   /// The connection of a session is closed.
@@ -65,8 +65,8 @@ extension SenderEngine {
   /// The window was read.
   mutating func counted(_ counts: WindowCounts, _ now: Double, _ actions: inout [Action]) {
     if case .counting(let end) = phase { return goOn(after: end, counts, now, &actions) }
-    converse(now, &actions) { (conversation, _, actions) throws(Failure) in
-      conversation.looked(counts, now, &actions)
+    converse(now, &actions) { (session, _, actions) throws(Failure) in
+      session.looked(counts, now, &actions)
     }
   }
 
@@ -102,7 +102,7 @@ extension SenderEngine {
         return prepareFinish(.failure(fault), now, &actions)
       }
       actions += [.tell(.notice(DialPlan.isForgotten)), .forget(transfer)]
-      facts.transfer = Transfer()
+      facts.transfer = OutgoingTransfer()
       dial(
         end.plan.comingBack(
           to: nil, at: end.address, hasProgressed: hasProgressed, now: now, giveUpAfter: settings.giveUpAfter),
@@ -122,7 +122,7 @@ extension SenderEngine {
     }
     setEndDeadline(now)
     var message = "interrupted"
-    if case .conversing(let conversation, _) = phase, conversation.isFinishing(facts) {
+    if case .inSession(let session, _) = phase, session.isFinishing(facts) {
       message +=
         " after all data had arrived: the other device completes the transfer, and the same command tells its result"
     }
@@ -135,7 +135,7 @@ extension SenderEngine {
     switch phase {
     case .idle, .lookingUp, .looking, .choosing, .probing, .askingCode, .deriving, .dialing, .waiting:
       prepareFinish(.failure(fault), now, &actions)
-    case .conversing:
+    case .inSession:
       stopPreparing(&actions)
       breakOff(fault, now, &actions)
     case .closing, .counting, .finishing, .over: break
@@ -193,7 +193,7 @@ extension SenderEngine {
     switch phase {
     case .finishing(let result): finish(result, &actions)
     case .closing(let end), .counting(let end): decide(after: end, hasProgressed: false, now, &actions)
-    case .conversing:
+    case .inSession:
       guard let abandoned else { return false }
       prepareFinish(.failure(abandoned), now, &actions)
     case .idle, .lookingUp, .looking, .choosing, .probing, .askingCode, .deriving, .dialing, .waiting, .over:

@@ -53,7 +53,7 @@ package struct SenderEngine: Engine {
   }
 
   var phase = Phase.idle
-  var facts: RunFacts
+  var facts: Facts
   var work = PendingWork()
   /// The reason for an end without failure or success: the user's stop, or a source with nothing to
   /// send. The first reason counts.
@@ -65,7 +65,7 @@ package struct SenderEngine: Engine {
   private var postponedStop: (kind: Failure.Kind, until: Double)?
   private var lastSession: UInt64 = 0
 
-  package init(_ settings: Settings) { facts = RunFacts(settings) }
+  package init(_ settings: Settings) { facts = Facts(settings) }
 
   var settings: Settings { facts.settings }
 
@@ -90,8 +90,8 @@ package struct SenderEngine: Engine {
   package var nextMoment: Double? {
     switch phase {
     case .waiting(_, let moment): moment
-    case .conversing(let conversation, _):
-      [conversation.nextMoment, endDeadline, postponedStop?.until].compactMap { $0 }.min()
+    case .inSession(let session, _):
+      [session.nextMoment, endDeadline, postponedStop?.until].compactMap { $0 }.min()
     case .closing, .counting, .finishing: endDeadline
     case .idle, .lookingUp, .looking, .choosing, .probing, .askingCode, .deriving, .dialing, .over: nil
     }
@@ -130,44 +130,44 @@ package struct SenderEngine: Engine {
     case .closed(_, let spread): closed(spread)
     case .window(_, let counts): counted(counts, now, &actions)
     case .received(_, let message):
-      converse(now, &actions) { (conversation, facts, actions) throws(Failure) in
-        try conversation.received(message, &facts, now, &actions)
+      converse(now, &actions) { (session, facts, actions) throws(Failure) in
+        try session.received(message, &facts, now, &actions)
       }
     case .broke(_, let fault): breakOff(fault, now, &actions)
     case .drained:
-      converse(now, &actions) { (conversation, facts, actions) throws(Failure) in
-        conversation.sayRest(&facts.transfer, &actions)
+      converse(now, &actions) { (session, facts, actions) throws(Failure) in
+        session.sayRest(&facts.transfer, &actions)
       }
     case .withholding(_, let clause):
       converse(now, &actions) { (_, facts, actions) throws(Failure) in facts.tellWithholding(clause, &actions) }
     case .unsent(_, let unsent):
-      converse(now, &actions) { (conversation, facts, actions) throws(Failure) in
-        conversation.unsent(unsent, &facts.transfer, &actions)
+      converse(now, &actions) { (session, facts, actions) throws(Failure) in
+        session.unsent(unsent, &facts.transfer, &actions)
       }
     case .exported(_, let result):
-      converse(now, &actions) { (conversation, facts, actions) throws(Failure) in
-        try conversation.exported(result, &facts, now, &actions)
+      converse(now, &actions) { (session, facts, actions) throws(Failure) in
+        try session.exported(result, &facts, now, &actions)
       }
     case .planRecorded(_, _, let fault):
-      converse(now, &actions) { (conversation, facts, actions) throws(Failure) in
-        try conversation.planRecorded(fault, &facts, &actions)
+      converse(now, &actions) { (session, facts, actions) throws(Failure) in
+        try session.planRecorded(fault, &facts, &actions)
       }
     case .finishNoted(_, _, let fault):
-      converse(now, &actions) { (conversation, facts, actions) throws(Failure) in
-        try conversation.finishNoted(fault, &facts, &actions)
+      converse(now, &actions) { (session, facts, actions) throws(Failure) in
+        try session.finishNoted(fault, &facts, &actions)
       }
-    case .streamJoined(_, let stream, let way):
-      converse(now, &actions) { (conversation, _, actions) throws(Failure) in
-        conversation.joined(stream, by: way, now, &actions)
+    case .streamJoined(_, let stream, let address):
+      converse(now, &actions) { (session, _, actions) throws(Failure) in
+        session.joined(stream, by: address, now, &actions)
       }
     case .streamEnded(_, let stream, let end):
-      converse(now, &actions) { (conversation, _, actions) throws(Failure) in
-        try conversation.ended(stream, end, now, &actions)
+      converse(now, &actions) { (session, _, actions) throws(Failure) in
+        try session.ended(stream, end, now, &actions)
       }
     case .recorded(_, let traffic, let isWritten):
-      converse(now, &actions) { (conversation, facts, actions) throws(Failure) in
+      converse(now, &actions) { (session, facts, actions) throws(Failure) in
         facts.transfer.traffic = traffic
-        try conversation.recorded(isWritten, &facts, &actions)
+        try session.recorded(isWritten, &facts, &actions)
       }
     }
   }
@@ -193,13 +193,13 @@ extension SenderEngine {
     case askingCode
     /// A worker computes the code's secret. Leads to dialing, finishing.
     case deriving
-    /// Leads to conversing, waiting, looking, choosing, probing, finishing; to itself when the
+    /// Leads to inSession, waiting, looking, choosing, probing, finishing; to itself when the
     /// sender tries another transfer.
     case dialing(DialPlan)
     /// Between two dials. Leads to dialing, finishing.
     case waiting(DialPlan, until: Double)
     /// A session is running, and the plan of the dial that led to it. Leads to closing.
-    case conversing(SenderConversation, DialPlan)
+    case inSession(SenderSession, DialPlan)
     /// The last messages of a session are being sent, and its workers end. Leads to counting,
     /// waiting, finishing.
     case closing(SessionEnd)
@@ -235,8 +235,8 @@ extension SenderEngine {
 
   /// Whether the receiver may have recorded a plan that this device has not.
   private var isBeginningTransfer: Bool {
-    guard case .conversing(let conversation, _) = phase else { return false }
-    return conversation.awaitsPlan && facts.transfer.identifier == nil
+    guard case .inSession(let session, _) = phase else { return false }
+    return session.awaitsPlan && facts.transfer.identifier == nil
   }
 
   /// Does the work that only waits for time or for the end of other work; returns whether there was
@@ -252,9 +252,9 @@ extension SenderEngine {
     switch phase {
     case .waiting(let plan, let moment) where now >= moment:
       dial(plan, &actions)
-    case .conversing:
-      converse(now, &actions) { (conversation, facts, actions) throws(Failure) in
-        try conversation.moveOn(&facts, now, &actions)
+    case .inSession:
+      converse(now, &actions) { (session, facts, actions) throws(Failure) in
+        try session.moveOn(&facts, now, &actions)
       }
       return !actions.isEmpty
     // After the user has stopped the run, the ends of the session and of the run share one
@@ -301,7 +301,7 @@ extension SenderEngine {
     case .dialing: expected = .dial
     // The work may be ending.
     case .finishing: isEnding = true
-    case .idle, .waiting, .conversing, .closing, .counting, .over: break
+    case .idle, .waiting, .inSession, .closing, .counting, .over: break
     }
     for item in steps where !isEnding && items.contains(item) != (item == expected) {
       return "\(item) does not fit the phase"
@@ -312,29 +312,29 @@ extension SenderEngine {
   }
 
   private func brokenSession(_ items: [PendingWork.Item]) -> String? {
-    let (session, connection): (SessionNumber?, ConnectionID?) =
+    let (running, connection): (SessionNumber?, ConnectionID?) =
       switch phase {
-      case .conversing(let conversation, _): (conversation.number, conversation.connection)
+      case .inSession(let session, _): (session.number, session.connection)
       case .closing(let end), .counting(let end): (end.session, end.connection)
       case .idle, .lookingUp, .looking, .choosing, .probing, .askingCode, .deriving, .dialing, .waiting, .finishing,
         .over:
         (nil, nil)
       }
     let isFinishing = if case .finishing = phase { true } else { false }
-    if items.contains(where: { $0.session != nil && $0.session != session }) && !isFinishing {
+    if items.contains(where: { $0.session != nil && $0.session != running }) && !isFinishing {
       return "a worker of an older session still runs"
     }
     for case .connection(let open) in items where open != connection && !isFinishing {
       return "\(open) is open without a session"
     }
     switch phase {
-    case .conversing(let conversation, _):
-      if !items.contains(.connection(conversation.connection)) { return "a session has no connection" }
+    case .inSession(let session, _):
+      if !items.contains(.connection(session.connection)) { return "a session has no connection" }
       let isRecording = items.contains { if case .record = $0 { true } else { false } }
-      if isRecording != (conversation.done != nil) { return "DONE is not being recorded" }
-      if let broken = conversation.brokenInvariant(items) { return broken }
+      if isRecording != (session.done != nil) { return "DONE is not being recorded" }
+      if let broken = session.brokenInvariant(items) { return broken }
       let workers = items.compactMap { if case .stream(_, let number) = $0 { number } else { nil } }
-      return conversation.streams?.brokenInvariant(workers)
+      return session.streams?.brokenInvariant(workers)
     case .counting(let end):
       return items.contains(.look(end.session)) ? nil : "the window is not read"
     case .finishing: return endDeadline == nil && !work.isForgetting ? "the end has no deadline" : nil
@@ -355,7 +355,7 @@ extension StreamPlan {
   /// hold.
   func brokenInvariant(_ workers: [StreamNumber]) -> String? {
     if started.sorted() != workers.sorted() { return "a stream's worker is not known" }
-    if onTheirWay > 2 { return "too many streams are on their way" }
+    if joiningStreams > 2 { return "too many streams are on their way" }
     if !retiresOnlyCarriers { return "a stream that carries nothing is opened though it is not to stay" }
     return isWithinLimit ? nil : "there are more streams than the receiver takes"
   }

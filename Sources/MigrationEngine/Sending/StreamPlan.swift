@@ -1,14 +1,14 @@
 import MigrationWire
 
 /// The data streams of a session: opened a few at a time, replaced when they break, and as many as
-/// help (Protocol §7.3); in a relayed session, past the relay where there is a way (§6.9). Times are
-/// seconds.
+/// help (Protocol §7.3); in a relayed session, past the relay where that is possible (§6.9). Times
+/// are seconds.
 struct StreamPlan: Sendable {
   typealias StreamNumber = SenderEngine.StreamNumber
   typealias Action = SenderEngine.Action
-  typealias Road = SenderEngine.Road
+  typealias StreamRoute = SenderEngine.StreamRoute
 
-  /// How often in a row a stream and its heirs may be lost without delivering anything.
+  /// How often in a row a stream and its replacements may be lost without delivering anything.
   ///
   /// The pauses between these attempts sum to 20.5 s. Either end detects silence earlier than
   /// that, so a control connection of which only this end is left is noticed first.
@@ -22,9 +22,9 @@ struct StreamPlan: Sendable {
   /// The seconds between two reads of the window.
   private static let lookPause = 0.05
 
-  /// A way past the relay, by which a stream has joined.
-  private struct Passage: Equatable {
-    let way: Way
+  /// An address past the relay, at which a stream has joined.
+  private struct DirectAddress: Equatable {
+    let address: InternetAddress
     /// Whether further streams can take it.
     let isOpen: Bool
   }
@@ -46,10 +46,10 @@ struct StreamPlan: Sendable {
     var stays: Bool
     var state: State
     /// How it reaches the receiver, once it has started.
-    var road = Road.asControl
+    var route = StreamRoute.asControl
 
     /// Whether it is a round of tries to pass the relay.
-    var isTrying: Bool { if case .round = road { state == .joining } else { false } }
+    var isTrying: Bool { if case .round = route { state == .joining } else { false } }
 
     /// When it may start; nil once it has started.
     var due: Double? { if case .queued(let due) = state { due } else { nil } }
@@ -61,20 +61,21 @@ struct StreamPlan: Sendable {
   private let limit: Int
   /// Nil where the user has fixed the number.
   private var count: StreamCount?
-  /// The streams that have not ended. An heir has the position of the stream that it replaces.
+  /// The streams that have not ended. A replacement has the position of the stream that it
+  /// replaces.
   private var streams: [Stream] = []
   private var nextNumber: StreamNumber = 0
   /// How many streams are still to be opened.
   private var missing: Int
   /// When to read the window again; nil where nothing would follow from it.
   private var nextLook: Double?
-  /// Whether everything is written, so that a stream needs no heir.
+  /// Whether everything is written, so that a stream needs no replacement.
   private var isOver = false
   /// How many streams the user wants.
   private let fixed: Int?
-  private var rounds = WayRounds()
-  /// The way past the relay that is used.
-  private var passage: Passage?
+  private var rounds = DirectRounds()
+  /// The direct connection that is used.
+  private var direct: DirectAddress?
 
   /// The receiver has announced how many streams it accepts; `count` was the best number before.
   init(_ session: SessionNumber, _ verdict: Verdict, fixed: UInt32?, count: Int, now: Double) {
@@ -109,7 +110,7 @@ struct StreamPlan: Sendable {
   /// not wait for frames. Otherwise only the first opens at once, and another one only while more
   /// frames wait than the starting streams and one that has just joined can carry.
   mutating func open(waiting: Int = 0, _ now: Double, _ actions: inout [Action]) {
-    while missing > 0, passage?.isOpen != false, joining < Self.places, streams.count < limit,
+    while missing > 0, direct?.isOpen != false, joining < Self.places, streams.count < limit,
       count == nil || streams.isEmpty || waiting > joining + 1
     {
       missing -= 1
@@ -119,13 +120,13 @@ struct StreamPlan: Sendable {
     }
   }
 
-  /// JOIN is sent on a stream; `way` is the one past the relay by which it has come.
-  mutating func joined(_ number: StreamNumber, by way: Way?, _ now: Double, _ actions: inout [Action]) {
+  /// JOIN is sent on a stream; `address` is the one past the relay at which it has come.
+  mutating func joined(_ number: StreamNumber, by address: InternetAddress?, _ now: Double, _ actions: inout [Action]) {
     guard let index = index(of: number) else { return }
     streams[index].state = .joined
-    if let way, passage == nil, streams[index].road != .asControl, !isOver {
-      pass(by: way, now, &actions)
-    } else if passage != nil, streams[index].road == .asControl {
+    if let address, direct == nil, streams[index].route != .asControl, !isOver {
+      pass(by: address, now, &actions)
+    } else if direct != nil, streams[index].route == .asControl {
       retire(index, &actions)
     }
     startQueued(now, &actions)
@@ -147,7 +148,7 @@ struct StreamPlan: Sendable {
       remove(index, &actions)
       return rounds.ended(now: now)
     }
-    leavePassage(ifWith: index, now)
+    leaveDirect(ifWith: index, now)
     switch end {
     case .finished: remove(index, &actions)
     case .lost(let hasBrought):
@@ -175,15 +176,16 @@ struct StreamPlan: Sendable {
     streams.removeAll { $0.due != nil }
   }
 
-  /// A stream broke: an heir replaces it, after a pause that grows with the failed attempts; after
-  /// too many, the fault ends the session.
+  /// A stream broke: a replacement replaces it, after a pause that grows with the failed attempts;
+  /// after too many, the fault ends the session.
   private mutating func replace(
-    _ index: Int, hasBrought: Bool, otherwise fault: Failure = Failure(.connection, "the data connections keep breaking"),
+    _ index: Int, hasBrought: Bool,
+    otherwise fault: Failure = Failure(.connection, "the data connections keep breaking"),
     _ now: Double, _ actions: inout [Action]
   ) throws(Failure) {
     if isOver { return remove(index, &actions) }
     let broken = streams[index]
-    // A stream that has not joined has not sent its `replaces`: its heir replaces the stream that
+    // A stream that has not joined has not sent its `replaces`: its replacement replaces the stream that
     // it was to replace.
     let hadJoined = broken.state == .joined
     let attempts = hasBrought ? 1 : broken.attempts + 1
@@ -193,11 +195,11 @@ struct StreamPlan: Sendable {
       throw fault
     }
     let pause = attempts == 1 ? 0 : min(2, 0.01 * Double(1 << attempts))
-    let heir = Stream(
+    let replacement = Stream(
       number: takeNumber(), replaces: hadJoined ? broken.number : broken.replaces, attempts: attempts,
       stays: broken.stays, state: .queued(due: now + pause))
-    streams[index] = heir
-    actions.append(.moveFrames(session, from: broken.number, to: heir.number))
+    streams[index] = replacement
+    actions.append(.moveFrames(session, from: broken.number, to: replacement.number))
     startQueued(now, &actions)
   }
 
@@ -252,29 +254,29 @@ struct StreamPlan: Sendable {
   // MARK: Past the relay
 
   /// How the data travels where it passes a relay.
-  var way: Way? { passage?.way }
+  var directAddress: InternetAddress? { direct?.address }
 
   /// The receiver has told its addresses.
-  mutating func told(_ ways: Ways) { rounds.told(ways) }
+  mutating func told(_ addresses: Addresses) { rounds.told(addresses) }
 
   /// Whether there is room for a round.
-  private var mayTry: Bool { !isOver && passage == nil && streams.count < limit }
+  private var mayTry: Bool { !isOver && direct == nil && streams.count < limit }
 
-  /// Begins a round of tries, if one is due: a stream that takes the first way that answers.
-  mutating func tryWays(within budget: inout WayBudget, _ now: Double, _ actions: inout [Action]) {
-    guard mayTry, let ways = rounds.begin(within: &budget, now: now) else { return }
+  /// Begins a round of tries, if one is due: a stream that takes the first address that answers.
+  mutating func tryAddresses(within budget: inout AddressBudget, _ now: Double, _ actions: inout [Action]) {
+    guard mayTry, let addresses = rounds.begin(within: &budget, now: now) else { return }
     let stream = Stream(
-      number: takeNumber(), replaces: nil, attempts: 0, stays: true, state: .joining, road: .round(ways))
+      number: takeNumber(), replaces: nil, attempts: 0, stays: true, state: .joining, route: .round(addresses))
     streams.append(stream)
     actions.append(
-      .openStream(session, Join(session: identifier, stream: stream.number), attempts: 0, by: stream.road))
+      .openStream(session, Join(session: identifier, stream: stream.number), attempts: 0, by: stream.route))
   }
 
   /// A stream has joined past the relay: the others end, or follow it where it leads.
-  private mutating func pass(by way: Way, _ now: Double, _ actions: inout [Action]) {
-    let isOpen = rounds.accepts(way)
-    passage = Passage(way: way, isOpen: isOpen)
-    for index in streams.indices.reversed() where streams[index].road == .asControl {
+  private mutating func pass(by address: InternetAddress, _ now: Double, _ actions: inout [Action]) {
+    let isOpen = rounds.accepts(address)
+    direct = DirectAddress(address: address, isOpen: isOpen)
+    for index in streams.indices.reversed() where streams[index].route == .asControl {
       if streams[index].due != nil, streams[index].replaces == nil {
         remove(index, &actions)
       } else if streams[index].state == .joined {
@@ -284,11 +286,12 @@ struct StreamPlan: Sendable {
     restart(atMost: isOpen ? limit : 1, now)
   }
 
-  /// When the last stream past the relay has ended, its heir and others go through the relay.
-  private mutating func leavePassage(ifWith index: Int, _ now: Double) {
-    let passing = streams.filter { $0.state == .joined && $0.road != .asControl }.map(\.number)
-    guard passage != nil, !isOver, passing == [streams[index].number] else { return }
-    passage = nil
+  /// When the last stream past the relay has ended, its replacement and others go through the
+  /// relay.
+  private mutating func leaveDirect(ifWith index: Int, _ now: Double) {
+    let passing = streams.filter { $0.state == .joined && $0.route != .asControl }.map(\.number)
+    guard direct != nil, !isOver, passing == [streams[index].number] else { return }
+    direct = nil
     rounds.ended(now: now)
     restart(atMost: limit, now)
   }
@@ -298,13 +301,13 @@ struct StreamPlan: Sendable {
     let wanted = min(fixed ?? count?.found ?? 1, limit)
     if fixed == nil { count = StreamCount(count: wanted, limit: limit, now: now) }
     // Those that go through the relay end when another one has passed it.
-    let counting = streams.filter { $0.stays && !$0.isTrying && (passage == nil || $0.road != .asControl) }
+    let counting = streams.filter { $0.stays && !$0.isTrying && (direct == nil || $0.route != .asControl) }
     missing = max(0, wanted - counting.count)
   }
 
-  /// Whether a lost stream has found no way past the relay by which another one goes.
+  /// Whether a lost stream has found no address past the relay at which another one goes.
   private func isSpare(_ lost: Stream) -> Bool {
-    passage != nil && lost.state != .joined && lost.road != .asControl && lost.replaces == nil
+    direct != nil && lost.state != .joined && lost.route != .asControl && lost.replaces == nil
   }
 
   // MARK: For checks
@@ -313,7 +316,7 @@ struct StreamPlan: Sendable {
   var started: [StreamNumber] { streams.filter { $0.due == nil }.map(\.number) }
 
   /// How many streams are on their way, besides a round of tries.
-  var onTheirWay: Int { joining }
+  var joiningStreams: Int { joining }
 
   func hasJoined(_ number: StreamNumber) -> Bool { streams.contains { $0.number == number && $0.state == .joined } }
 
@@ -349,11 +352,11 @@ struct StreamPlan: Sendable {
       let index = index(of: number)
     {
       streams[index].state = .joining
-      // One that has not found the way goes through the relay.
-      if let passage, passage.isOpen, streams[index].attempts < 2 { streams[index].road = .way(passage.way) }
+      // One that has not found the address goes through the relay.
+      if let direct, direct.isOpen, streams[index].attempts < 2 { streams[index].route = .address(direct.address) }
       let stream = streams[index]
       let join = Join(session: identifier, stream: stream.number, replaces: stream.replaces)
-      actions.append(.openStream(session, join, attempts: stream.attempts, by: stream.road))
+      actions.append(.openStream(session, join, attempts: stream.attempts, by: stream.route))
     }
   }
 }

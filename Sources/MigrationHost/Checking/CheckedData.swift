@@ -13,7 +13,7 @@ package enum CheckedData: Equatable, Sendable {
 }
 
 /// The place of a trial: the site of the extension's bundle, and the data to remove afterwards.
-final class CheckedPlace: Sendable {
+final class CheckSite: Sendable {
   let site: ExtensionSite
   let data: CheckedData
   private let home: TemporaryHome

@@ -7,7 +7,7 @@ package import MigrationWire
 /// Everything happens as in a migration, except that the frames are discarded. The data is only
 /// read, as in any export.
 package final class ExtensionCheck: Sendable {
-  private let place: CheckedPlace
+  private let place: CheckSite
   private let launch: ExtensionLaunch
   private let observe: @Sendable (HostNews) -> Void
 
@@ -17,7 +17,7 @@ package final class ExtensionCheck: Sendable {
     _ bundle: AppBundle, home: [UInt8], container: [UInt8]?, isConfined: Bool = true,
     observer: @escaping @Sendable (HostNews) -> Void
   ) throws(Failure) {
-    place = try CheckedPlace(bundle, home: home, container: container, observer: observer)
+    place = try CheckSite(bundle, home: home, container: container, observer: observer)
     var site = place.site
     site.isConfined = isConfined
     observe = observer

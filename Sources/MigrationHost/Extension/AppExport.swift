@@ -10,8 +10,8 @@ struct AppExport: ~Copyable {
     case stopped(isKilled: Bool)
   }
 
-  private var conversation: ExtensionConversation
-  private let archive: ArchiveExport<AppendedPlace>
+  private var conversation: ExtensionChannel
+  private let archive: ArchiveExport<AppendedDirectory>
   private let appender: ItemAppender
   /// The appends without an answer, in order: being read, or completed.
   private var appends: [Append] = []
@@ -34,7 +34,7 @@ struct AppExport: ~Copyable {
 
   /// Exports with a process that has reported its abilities. `name` is the app's.
   init(
-    _ conversation: consuming ExtensionConversation, of name: String, to archive: ArchiveExport<AppendedPlace>,
+    _ conversation: consuming ExtensionChannel, of name: String, to archive: ArchiveExport<AppendedDirectory>,
     idleLimit: IdleLimit, observe: @escaping (HostNews) -> Void
   ) {
     self.conversation = conversation
@@ -54,7 +54,7 @@ struct AppExport: ~Copyable {
       let end = try converse()
       _ = conversation.close()
       return end
-    } catch is ExtensionConversation.Gone {
+    } catch is ExtensionChannel.Gone {
       throw Failure(.exportFailed, "the extension of \(name) \(conversation.end().words) during the export")
     } catch {
       failure = Self.failure(error, of: name)
@@ -83,7 +83,7 @@ struct AppExport: ~Copyable {
         if let end = try look() { return end }
       case .ended:
         if watch.isCancelled { return .stopped(isKilled: false) }
-        throw ExtensionConversation.Gone()
+        throw ExtensionChannel.Gone()
       case .message(.append(let item), let descriptor):
         if let end = try append(item, descriptor) { return end }
       case .message(.ended(nil), _) where !watch.isCancelled: isEnding = true

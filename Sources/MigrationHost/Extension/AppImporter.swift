@@ -170,7 +170,7 @@ package final class AppImporter: Importer {
   }
 
   /// Starts the extension. If that fails, no importer has begun, and the container is unchanged.
-  private func start(_ directory: String, _ staging: Staging) throws(Failure) -> ExtensionConversation {
+  private func start(_ directory: String, _ staging: Staging) throws(Failure) -> ExtensionChannel {
     do {
       try staging.expose()
       return try launch.start(.importing(from: directory), until: stop)
@@ -235,7 +235,7 @@ struct AppImport: ~Copyable {
     case broken(String)
   }
 
-  private var conversation: ExtensionConversation
+  private var conversation: ExtensionChannel
   /// Set when the user requests the end.
   private let stop: StopSignal
   private var cancelledAt: BootInstant?
@@ -245,7 +245,7 @@ struct AppImport: ~Copyable {
 
   /// - Parameter notice: called for notices to the author that do not end the import.
   init(
-    _ conversation: consuming ExtensionConversation, until stop: StopSignal,
+    _ conversation: consuming ExtensionChannel, until stop: StopSignal,
     notice: @escaping (ExtensionNotice) -> Void
   ) {
     self.conversation = conversation

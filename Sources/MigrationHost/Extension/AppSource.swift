@@ -9,14 +9,14 @@ package final class AppSource: ItemSource {
 
   private let launch: ExtensionLaunch
   /// The place that was created for the data; nil if only the app's own data is used.
-  private let place: CheckedPlace?
+  private let place: CheckSite?
   private let claim: SourceClaim
   private let idleLimit: IdleLimit
   /// The time that the extension may take to describe its export.
   private let descriptionLimit: Double
   /// The process that was started first. It describes its export, and then performs the first
   /// session's export.
-  private let first: Mutex<ExtensionConversation?>
+  private let first: Mutex<ExtensionChannel?>
   private let left = Mutex<ScratchGrowth?>(nil)
   /// The identity of the data, once the extension has described it.
   private let identity = Mutex<AppIdentity?>(nil)
@@ -42,7 +42,7 @@ package final class AppSource: ItemSource {
     observer: @escaping @Sendable (HostNews) -> Void
   ) throws(Failure) {
     let place = try edition.map { bundle throws(Failure) in
-      try CheckedPlace(bundle, installedIn: home, observer: observer)
+      try CheckSite(bundle, installedIn: home, observer: observer)
     }
     var site = if let place { place.site } else { try home.site(of: identifier, observer: observer) }
     site.isConfined = isConfined
@@ -51,7 +51,7 @@ package final class AppSource: ItemSource {
 
   /// Uses the data of a prepared site; a place that was created for it is removed at the end.
   init(
-    _ site: ExtensionSite, at place: CheckedPlace? = nil, claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,
+    _ site: ExtensionSite, at place: CheckSite? = nil, claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,
     descriptionLimit: Double = ExportWatch.descriptionLimit, until stop: StopSignal = StopSignal(),
     observer: @escaping @Sendable (HostNews) -> Void
   ) throws(Failure) {
@@ -103,7 +103,7 @@ package final class AppSource: ItemSource {
     let description: ExportDescription
     do {
       description = try describe(&conversation, until: stop)
-    } catch is ExtensionConversation.Gone {
+    } catch is ExtensionChannel.Gone {
       let end = conversation.end()
       launch.sweep()
       throw failure("did not describe its export: it \(end.words)")
@@ -115,7 +115,7 @@ package final class AppSource: ItemSource {
     }
     let items = site.dataCount { stop.isSet }
     let estimate = UInt64(description.estimate)
-    var ready: ExtensionConversation? = conversation
+    var ready: ExtensionChannel? = conversation
     first.withLock { $0 = ready.take() }
     if description.version.isEmpty {
       launch.observe(
@@ -131,7 +131,7 @@ package final class AppSource: ItemSource {
   }
 
   /// The process that was started before, or a new one. It uses the stop signal.
-  private func process(until stop: StopSignal) throws(Failure) -> ExtensionConversation {
+  private func process(until stop: StopSignal) throws(Failure) -> ExtensionChannel {
     let first = first.withLock { $0.take() }
     switch consume first {
     case .some(var conversation):
@@ -142,7 +142,7 @@ package final class AppSource: ItemSource {
   }
 
   /// A new process for another export. Any failure to start it ends the export.
-  private func restart(until stop: StopSignal) throws(Failure) -> ExtensionConversation {
+  private func restart(until stop: StopSignal) throws(Failure) -> ExtensionChannel {
     do {
       return try launch.start(.export, until: stop)
     } catch {
@@ -152,7 +152,7 @@ package final class AppSource: ItemSource {
   }
 
   private func describe(
-    _ conversation: inout ExtensionConversation, until stop: StopSignal
+    _ conversation: inout ExtensionChannel, until stop: StopSignal
   ) throws -> ExportDescription {
     try conversation.say(.describe)
     var watch = ExportWatch(limit: idleLimit == .off ? .off : .seconds(descriptionLimit), now: ExportWatch.now())
@@ -163,7 +163,7 @@ package final class AppSource: ItemSource {
       case .message(.described(let description), _): return try checked(description)
       case .message(.ended(let error?), _): throw failure("failed before its export: \(error.words)")
       case .message(_, _): throw Violation(.state, "a message of the extension")
-      case .ended: throw ExtensionConversation.Gone()
+      case .ended: throw ExtensionChannel.Gone()
       case .nothing:
         let isStopped = watch.isIdle && conversation.isStopped
         switch watch.look(now: ExportWatch.now(), isStopped: isStopped) {
@@ -193,7 +193,7 @@ package final class AppSource: ItemSource {
     let conversation = try process(until: settings.stopSignal)
     if let request, let notice = identity.withLock({ $0 })?.notice(on: request.options) { tellOnce(notice) }
     let attention = conversation.attention
-    let archive = ArchiveExport<AppendedPlace>(settings) { attention.signal() }
+    let archive = ArchiveExport<AppendedDirectory>(settings) { attention.signal() }
     begin(archive)
     let export = AppExport(conversation, of: site.identifier, to: archive, idleLimit: idleLimit) { [launch] news in
       launch.observe(news)

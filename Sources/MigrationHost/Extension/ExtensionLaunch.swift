@@ -36,7 +36,7 @@ struct ExtensionLaunch: Sendable {
   /// conversation uses the stop signal.
   func start(
     _ purpose: Purpose, until stop: StopSignal
-  ) throws(Failure) -> ExtensionConversation {
+  ) throws(Failure) -> ExtensionChannel {
     try start(purpose, until: stop) { (abilities) throws(Failure) in
       try check(abilities, allow: purpose.isImport ? .imports : .exports)
     }
@@ -69,14 +69,14 @@ struct ExtensionLaunch: Sendable {
   /// of the extension is `exportFailed`; `storage` and `noSpace` are faults of this device.
   private func start(
     _ purpose: Purpose, until stop: StopSignal, judge: (ExtensionAbilities) throws(Failure) -> Void
-  ) throws(Failure) -> ExtensionConversation {
+  ) throws(Failure) -> ExtensionChannel {
     do {
       var conversation = try launch(purpose)
       do {
         conversation.heed(stop)
         try judge(try abilities(of: &conversation, until: stop))
         return conversation
-      } catch is ExtensionConversation.Gone {
+      } catch is ExtensionChannel.Gone {
         throw ended(conversation.end())
       } catch {
         conversation.kill()
@@ -96,7 +96,7 @@ struct ExtensionLaunch: Sendable {
   /// Removes the files that extensions left in their scratch directory.
   func sweep() { site.sweep() }
 
-  private func launch(_ purpose: Purpose) throws -> ExtensionConversation {
+  private func launch(_ purpose: Purpose) throws -> ExtensionChannel {
     try site.prepareScratch()
     let settings = ChildProcess.Settings(
       executable: String(decoding: site.migrationExtension.executable, as: UTF8.self), arguments: [],
@@ -105,11 +105,11 @@ struct ExtensionLaunch: Sendable {
     var pair = try PacketSocket.pair()
     let process = try ExtensionProcess(
       settings, channel: pair.takeOther().release(), lock: try site.duplicateLock(), output: { observe(.output($0)) })
-    return try ExtensionConversation(Channel(pair.takeOne()), to: process, attention: try Wakeup())
+    return try ExtensionChannel(Channel(pair.takeOne()), to: process, attention: try Wakeup())
   }
 
   private func abilities(
-    of conversation: inout ExtensionConversation, until stop: StopSignal
+    of conversation: inout ExtensionChannel, until stop: StopSignal
   ) throws -> ExtensionAbilities {
     var watch = ExportWatch(limit: idleLimit == .off ? .off : .seconds(patience), now: ExportWatch.now())
     while !stop.isSet {
@@ -121,7 +121,7 @@ struct ExtensionLaunch: Sendable {
         if case .hung? = watch.look(now: ExportWatch.now(), isStopped: isStopped) {
           throw notStarted("did not say within \(ExportWatch.words(patience)) what it can do, and was ended")
         }
-      case .ended: throw ExtensionConversation.Gone()
+      case .ended: throw ExtensionChannel.Gone()
       case .message(_, _): throw notStarted("sent another message before its abilities, and was ended")
       }
     }

@@ -21,7 +21,7 @@ struct Connection: ~Copyable, Sendable {
 
   let remoteAddress: SocketAddress
   /// Where this end is, as the relay that has joined the connection sees it.
-  var seen: Way?
+  var seen: InternetAddress?
   let wakeup: Wakeup
   private let isStopped: @Sendable () -> Bool
   private let socket: StreamSocket
@@ -71,9 +71,9 @@ struct Connection: ~Copyable, Sendable {
   }
 
   /// What this device tells of itself behind a relay; nil where none has joined the connection.
-  var own: OwnWays? {
+  var own: OwnAddresses? {
     guard let seen, let local = try? socket.localAddress() else { return nil }
-    return OwnWays(dialling: local, seen: seen)
+    return OwnAddresses(dialling: local, seen: seen)
   }
 
   /// The other end's key; known after the handshake.

@@ -6,18 +6,18 @@ import MigrationWire
 /// Verifies the received items, and puts them in place.
 struct ImportWorker: Sendable {
   let setup: ReceiverSetup
-  let transfer: ReceivingTransfer
+  let transfer: IncomingTransferContext
   let part: UInt16
   /// The sender's FINISH, and the session's part and streams; nil for an import that resumes.
-  let conclusion: (part: ReceivingPart, streams: StreamCounts, finish: Finish)?
+  let conclusion: (part: IncomingPartContext, streams: StreamCounts, finish: Finish)?
   /// The items that the sender named and left out.
-  let unsent: UnsentItems
+  let unsent: LeftOutItems
 
   private var withheld: [NotStored] { unsent.withheld }
 
   func run() -> ReceiverPerformer.WorkerReport {
     transfer.traffic.begin()
-    setup.claims.release(transfer.identifier)
+    setup.reservations.release(transfer.identifier)
     let result: Result<Done, Failure>
     var refused: [NotStored] = []
     do {
@@ -96,10 +96,10 @@ struct ImportWorker: Sendable {
       }
     }
     let (staging, finish) = (conclusion.part.staging, conclusion.finish)
-    let (number, unplaced) = (Int(part), UInt64(transfer.unplaced(ofPart: part)))
+    let (number, refusedRoots) = (Int(part), UInt64(transfer.refusedRoots(ofPart: part)))
     try transfer.entry?.update { remembered in
       remembered.parts[number].unsent = finish.unsent
-      remembered.parts[number].unplaced = unplaced
+      remembered.parts[number].refusedRoots = refusedRoots
       remembered.parts[number].withheld = finish.withheld
       remembered.parts[number].notStored = withheld
       remembered.parts[number].isConcluded = true

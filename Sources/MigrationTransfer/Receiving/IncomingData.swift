@@ -33,9 +33,9 @@ struct IncomingData: ~Copyable {
   private var connection: Connection
   private var stream = IncomingStream()
   private let durability: StreamDurability
-  private let session: ReceivingSession
+  private let session: ReceiverSessionContext
   /// What writes the newest part.
-  private var writer: (part: ReceivingPart, writer: StagingWriter)?
+  private var writer: (part: IncomingPartContext, writer: StagingWriter)?
   private let refused: @Sendable ([NotStored]) -> Void
   private let isStopped: @Sendable () -> Bool
   private var decompression = Decompression()
@@ -48,7 +48,7 @@ struct IncomingData: ~Copyable {
   /// Begins with a connection whose JOIN was accepted. `refused` gets items that the destination
   /// cannot hold.
   init(
-    _ connection: consuming Connection, of session: ReceivingSession, durability: StreamDurability,
+    _ connection: consuming Connection, of session: ReceiverSessionContext, durability: StreamDurability,
     refused: @escaping @Sendable ([NotStored]) -> Void, isStopped: @escaping @Sendable () -> Bool
   ) throws(Violation) {
     self.connection = connection
@@ -116,7 +116,7 @@ struct IncomingData: ~Copyable {
     if stream.owesAcknowledgement(after: BootInstant.now().seconds(since: lastAnswer)) { try acknowledge() }
   }
 
-  private mutating func writer(of part: ReceivingPart) -> StagingWriter {
+  private mutating func writer(of part: IncomingPartContext) -> StagingWriter {
     if let writer, writer.part === part { return writer.writer }
     let (transfer, refused) = (session.transfer, refused)
     let new = StagingWriter(part.staging) { transfer.tellRefusals(of: part.staging, refused) }
@@ -193,7 +193,7 @@ struct Decompression: ~Copyable {
   }
 }
 
-extension ReceivingSession {
+extension ReceiverSessionContext {
   /// Serves one data stream, from JOIN to its end, and posts the event of its end.
   func receive(on served: ServedConnection, _ setup: ReceiverSetup) {
     func end(_ end: ReceiverEngine.StreamEnd) {
@@ -212,7 +212,7 @@ extension ReceivingSession {
         let fault = Failure(setup.importers.area.reason(of: error))
         // The sender replaces a stream that was cut; the control connection knows when it cannot.
         if fault.code == .connection { return end(.over) }
-        setup.lastWords.during(served) {
+        setup.failedStreams.during(served) {
           end(.failed(fault))
           // The remaining messages delay no other work: the stream writes no more. After the failure
           // of a part, which the control connection tells, the sender opens another one.

@@ -89,7 +89,7 @@ package final class Receiver: Sendable {
 
   private let setup: ReceiverSetup
   /// The unfinished transfers of earlier runs at this destination, until the run begins.
-  private let entries: Mutex<[RememberedEntry]>
+  private let entries: Mutex<[FoundTransferRecord]>
 
   /// Fails if another process receives into the same destination.
   package init(
@@ -105,7 +105,7 @@ package final class Receiver: Sendable {
       // another process holds one of them.
       let kept = try store?.identity(orMake: options.keepsPairings)
       let identity = try known.first.map { try Identity(encoded: $0.identity) } ?? kept ?? Identity.generate()
-      let entries = known.compactMap { RememberedEntry.take($0, in: store, isKept: options.keeps) }
+      let entries = known.compactMap { FoundTransferRecord.take($0, in: store, isKept: options.keeps) }
       setup = ReceiverSetup(
         options: options.keepingPairings(identity.fingerprint == kept?.fingerprint), helpers: helpers,
         importers: importers, store: store, hold: hold, observer: observer,
@@ -118,7 +118,7 @@ package final class Receiver: Sendable {
 
   /// The remembered transfers of this destination, newest first. Those that another process works
   /// on are left to it.
-  private static func known(to store: TransferStore?, at area: StagingArea) throws -> [RememberedTransfer] {
+  private static func known(to store: TransferStore?, at area: StagingArea) throws -> [TransferRecord] {
     guard let store else { return [] }
     try store.purge(at: store.time())
     return try store.remembered(at: try area.place()).map(\.remembered)
@@ -158,7 +158,7 @@ package final class Receiver: Sendable {
     let deadline: BootInstant
   }
 
-  private static func run(_ setup: ReceiverSetup, _ entries: Handover<[RememberedEntry]>) -> End {
+  private static func run(_ setup: ReceiverSetup, _ entries: Handover<[FoundTransferRecord]>) -> End {
     do throws(SystemError) {
       let performer = try ReceiverPerformer(setup, entries.take())
       let loop = EngineLoop(

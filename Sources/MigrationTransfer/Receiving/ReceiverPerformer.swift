@@ -15,8 +15,8 @@ final class ReceiverPerformer: Performer {
     case listening(Handover<ListeningSocket>)
     /// The secret of the code that was made.
     case secret(PairingSecret)
-    case transfers([ReceivingTransfer])
-    case part(SessionNumber, ReceivingTransfer, ReceivingPart, isCompressible: Bool)
+    case transfers([IncomingTransferContext])
+    case part(SessionNumber, IncomingTransferContext, IncomingPartContext, isCompressible: Bool)
   }
 
   let setup: ReceiverSetup
@@ -26,9 +26,9 @@ final class ReceiverPerformer: Performer {
   private(set) var deadline = BootInstant.now()
   private var stoppedAt: BootInstant?
 
-  // MARK: The door
+  // MARK: New connections
 
-  private var entrance: Entrance?
+  private var listener: ConnectionListener?
   private let relay: RelayLink?
   private let watch: ForgettingWatch
   /// End the rounds of tries to reach senders past the relay.
@@ -44,14 +44,14 @@ final class ReceiverPerformer: Performer {
 
   // MARK: Sessions and transfers
 
-  private var sessions: [SessionNumber: ReceivingSession] = [:]
+  private var sessions: [SessionNumber: ReceiverSessionContext] = [:]
   /// The data streams of sessions, from their first offer on.
   private var streams: [SessionNumber: StreamCounts] = [:]
-  private var transfers: [TransferID: ReceivingTransfer] = [:]
+  private var transfers: [TransferID: IncomingTransferContext] = [:]
   /// The unfinished transfers of earlier runs, until a session takes them back.
-  private var entries: [RememberedEntry]
+  private var entries: [FoundTransferRecord]
 
-  init(_ setup: ReceiverSetup, _ entries: [RememberedEntry]) throws(SystemError) {
+  init(_ setup: ReceiverSetup, _ entries: [FoundTransferRecord]) throws(SystemError) {
     self.setup = setup
     self.entries = entries
     questionEnding = try Wakeup()
@@ -71,8 +71,8 @@ final class ReceiverPerformer: Performer {
       return setup.takeBack(entries)
     case .listen: return setup.listen(rememberedPort: rememberedPort)
     case .announce:
-      if let address = entrance?.address { setup.helpers.announcer?.announce(address) }
-      relay?.want(entrance?.address)
+      if let address = listener?.address { setup.helpers.announcer?.announce(address) }
+      relay?.want(listener?.address)
     case .withdrawAnnouncement:
       setup.helpers.announcer?.withdraw()
       relay?.want(nil)
@@ -85,9 +85,9 @@ final class ReceiverPerformer: Performer {
     case .finish(let result): self.result = result
 
     case .drop(let id):
-      entrance?.remove(id)
+      listener?.remove(id)
       served[id] = nil
-    case .pauseAccepting(let moment): entrance?.rest(until: setup.clock.instant(moment))
+    case .pauseAccepting(let moment): listener?.rest(until: setup.clock.instant(moment))
     case .greet(let id, let tlsUntil, let helloUntil): return greet(id, tlsUntil, helloUntil)
     case .awaitShare(let id, let moment): return pair(id, moment) { $0.awaitShare(until: $1) }
     case .exchange(let id, let moment):
@@ -112,15 +112,15 @@ final class ReceiverPerformer: Performer {
     case .say(let id, let message): controls.say(id, message)
     case .close(let id, let deadline), .hurryClosing(let id, let deadline): controls.close(id, until: deadline)
 
-    case .weigh(let number, let id, let plan, let parts, let client):
+    case .judgePlan(let number, let id, let plan, let parts, let client):
       setup.tell(.transfer(id), of: id)
-      return setup.staging("weighing", number, of: transfer(id)) {
-        try $0.weigh(plan, parts, from: client)
+      return setup.staging("judging", number, of: transfer(id)) {
+        try $0.judgePlan(plan, parts, from: client)
       } failing: {
-        .weighed(number, .failure($0), session: 0)
+        .planJudged(number, .failure($0), session: 0)
       }
     case .record(let number, let record):
-      let port = entrance?.address.port ?? 0
+      let port = listener?.address.port ?? 0
       return setup.staging("record", number, of: transfer(record.transfer)) {
         try $0.record(record, port: port)
       } failing: {
@@ -142,7 +142,7 @@ final class ReceiverPerformer: Performer {
       return inSession(number, orElse: .streamEnded(id, .over, held: Tally())) { session in
         served[id].map { session.serve($0, setup) }
       }
-    case .dial(let number, let ways, let port): return dial(number, ways, from: port)
+    case .dial(let number, let addresses, let port): return dial(number, addresses, from: port)
     case .endDial(let number): dials[number]?.set()
     case .endStream(let id): served[id]?.dismissal.dismiss(makesRoom: false)
     case .sync(let number): return inSession(number, orElse: .syncEnded(number, Self.forgotten)) { $0.sync() }
@@ -173,12 +173,12 @@ final class ReceiverPerformer: Performer {
 
   func keep(_ product: Product) {
     switch product {
-    case .listening(let socket): entrance = Entrance(socket.take(), mayPair: setup.options.from)
+    case .listening(let socket): listener = ConnectionListener(socket.take(), mayPair: setup.options.from)
     case .secret(let made): secret = made
     case .transfers(let known): for transfer in known { transfers[transfer.identifier] = transfer }
     case .part(let number, let transfer, let part, let isCompressible):
       if let session = sessions[number] { return session.begin(part) }
-      sessions[number] = ReceivingSession(
+      sessions[number] = ReceiverSessionContext(
         number, of: transfer, isCompressible: isCompressible, part, streams[number] ?? StreamCounts())
     }
   }
@@ -197,14 +197,14 @@ final class ReceiverPerformer: Performer {
     relay?.meet(setup.meetings.secrets)
     sessions = sessions.filter { engine.isUnderWay($0.key) }
     streams = streams.filter { engine.isUnderWay($0.key) }
-    setup.claims.keep(engine.claiming)
+    setup.reservations.keep(engine.reserving)
     watch.look(at: transfers.compactMap { identifier, transfer in transfer.entry.map { (identifier, $0) } })
   }
 
   /// Leaves the release of everything to a worker: it may be on a disk that does not respond.
   func end() {
     for connection in served.values { connection.dismissal.dismiss(makesRoom: false) }
-    if stoppedAt != nil { setup.lastWords.dismiss() }
+    if stoppedAt != nil { setup.failedStreams.dismiss() }
     for session in sessions.values { session.halt() }
     for dial in dials.values { dial.set() }
     questionEnding.signal()
@@ -219,7 +219,7 @@ final class ReceiverPerformer: Performer {
   // MARK: Connections
 
   private func greet(_ id: ConnectionID, _ tlsUntil: Double, _ helloUntil: Double) -> ReceiverWorker? {
-    guard let socket = entrance?.remove(id), let connection = try? ServedConnection(id) else {
+    guard let socket = listener?.remove(id), let connection = try? ServedConnection(id) else {
       setup.post(.departed(id))
       return nil
     }
@@ -247,7 +247,7 @@ final class ReceiverPerformer: Performer {
   /// The worker of a session, which the engine names from `staged` to the end of the session.
   /// Without a session, or without a worker, `event` is reported.
   private func inSession(
-    _ number: SessionNumber, orElse event: Event, _ make: (ReceivingSession) -> ReceiverWorker?
+    _ number: SessionNumber, orElse event: Event, _ make: (ReceiverSessionContext) -> ReceiverWorker?
   ) -> ReceiverWorker? {
     assert(sessions[number] != nil, "a session is here for as long as its workers")
     if let worker = sessions[number].flatMap(make) { return worker }
@@ -255,8 +255,8 @@ final class ReceiverPerformer: Performer {
     return nil
   }
 
-  /// Reaches the sender past the relay, if it has a way: each connection arrives at the door.
-  private func dial(_ number: SessionNumber, _ ways: [Way], from port: UInt16) -> ReceiverWorker {
+  /// Reaches the sender past the relay, if it has an address: each connection arrives as others do.
+  private func dial(_ number: SessionNumber, _ addresses: [InternetAddress], from port: UInt16) -> ReceiverWorker {
     let (relay, stop) = (relay, StopSignal())
     dials[number] = stop
     return ReceiverWorker("dial") {
@@ -264,10 +264,11 @@ final class ReceiverPerformer: Performer {
       let waking = stop.waking(wakeup)
       defer { extendLifetime(waking) }
       let race = Race(
-        addresses: ways.map { SocketAddress($0) }, isRound: true, port: .shared(port), patience: WayRounds.length,
+        addresses: addresses.map { SocketAddress($0) }, isRound: true, port: .shared(port),
+        patience: DirectRounds.length,
         wakeup: wakeup, isStopped: { stop.isSet })
-      if !stop.isSet, var course = try? Race.Course(race) {
-        while let socket = try? course.next() { relay?.add(.reached(Handover(socket))) }
+      if !stop.isSet, var running = try? Race.Running(race) {
+        while let socket = try? running.next() { relay?.add(.reached(Handover(socket))) }
       }
       return Report(.dialed(number))
     } failing: { _ in
@@ -291,16 +292,16 @@ final class ReceiverPerformer: Performer {
   // MARK: Transfers
 
   /// The values that the workers of a transfer share; new values for a new transfer.
-  private func transfer(_ identifier: TransferID) -> ReceivingTransfer {
+  private func transfer(_ identifier: TransferID) -> IncomingTransferContext {
     if let known = transfers[identifier] { return known }
-    let new = ReceivingTransfer(identifier)
+    let new = IncomingTransferContext(identifier)
     transfers[identifier] = new
     return new
   }
 
   private func importItems(
     _ identifier: TransferID, _ part: UInt16, _ finish: (number: SessionNumber, finish: Finish)?,
-    _ unsent: UnsentItems
+    _ unsent: LeftOutItems
   ) -> ReceiverWorker {
     let conclusion = finish.flatMap { number, finish in
       sessions[number].map { (part: $0.part, streams: $0.streams, finish: finish) }
@@ -309,7 +310,7 @@ final class ReceiverPerformer: Performer {
   }
 
   /// The sender knows the result of each part: nothing of one that has failed is needed.
-  private func forget(_ transfer: ReceivingTransfer) -> ReceiverWorker {
+  private func forget(_ transfer: IncomingTransferContext) -> ReceiverWorker {
     transfers[transfer.identifier] = nil
     return setup.tend(transfer) { transfer, setup in
       transfer.removeStaging(setup.importers.area, in: setup.store)
@@ -332,7 +333,7 @@ final class ReceiverPerformer: Performer {
 
   /// Removes a transfer with its sessions. The worker releases it: it may be on a disk that does not
   /// respond.
-  private func remove(_ identifier: TransferID) -> ReceivingTransfer {
+  private func remove(_ identifier: TransferID) -> IncomingTransferContext {
     sessions = sessions.filter { $0.value.transfer.identifier != identifier }
     defer { transfers[identifier] = nil }
     return transfer(identifier)
@@ -341,16 +342,16 @@ final class ReceiverPerformer: Performer {
   // MARK: Arriving connections
 
   var interests: [Poller.Interest] {
-    (entrance?.interests() ?? []) + (relay.map { [Poller.Interest($0.noticed.raw, .readable)] } ?? [])
+    (listener?.interests() ?? []) + (relay.map { [Poller.Interest($0.noticed.raw, .readable)] } ?? [])
   }
 
-  var nextArrival: BootInstant? { entrance?.nextMoment }
+  var nextArrival: BootInstant? { listener?.nextMoment }
 
   func takeArrivals(_ interests: ArraySlice<Poller.Interest>, _ report: (Event) -> Void) {
     if let relay, interests.last?.ready.isEmpty == false { for news in relay.take() { take(news, relay, report) } }
-    for id in entrance?.speaking(interests) ?? [] { look(at: id, report) }
-    entrance?.beginBatch()
-    while let arrival = entrance?.accept() {
+    for id in listener?.speaking(interests) ?? [] { look(at: id, report) }
+    listener?.beginBatch()
+    while let arrival = listener?.accept() {
       switch arrival {
       case .shortage: report(.outOfDescriptors(chance: .random(in: 0 ... .max)))
       case .connection(let id, let remote):
@@ -365,8 +366,8 @@ final class ReceiverPerformer: Performer {
     case .placed(let place): report(.placed(place))
     case .unplaced(let reason): report(.unplaced(reason))
     case .arrived(let socket, let caller, let own):
-      arrive(entrance?.add(socket.take(), at: caller, through: relay.access, own), report)
-    case .reached(let socket): entrance?.add(reached: socket.take())
+      arrive(listener?.add(socket.take(), at: caller, through: relay.access, own), report)
+    case .reached(let socket): listener?.add(reached: socket.take())
     }
   }
 
@@ -377,14 +378,14 @@ final class ReceiverPerformer: Performer {
   }
 
   private func look(at id: ConnectionID, _ report: (Event) -> Void) {
-    switch entrance?.look(at: id) ?? .incomplete {
+    switch listener?.look(at: id) ?? .incomplete {
     case .incomplete: break
     case .complete:
-      if let remote = entrance?.takeReached(id) { report(.arrived(id, remote, chance: .random(in: 0 ... .max))) }
+      if let remote = listener?.takeReached(id) { report(.arrived(id, remote, chance: .random(in: 0 ... .max))) }
       report(.spoke(id))
     case .worthless:
-      entrance?.remove(id)
-      if entrance?.takeReached(id) == nil { report(.departed(id)) }
+      listener?.remove(id)
+      if listener?.takeReached(id) == nil { report(.departed(id)) }
     }
   }
 }

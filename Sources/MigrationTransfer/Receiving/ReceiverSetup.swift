@@ -18,14 +18,14 @@ struct ReceiverSetup: Sendable {
   let context: TLSContext
   let queue: EventQueue<ReceiverPerformer.WorkerReport>
   let workers = Workers()
-  let lastWords = LastWords()
+  let failedStreams = FailedStreams()
   let meetings = KnownMeetings()
   /// Handshakes at a time: as many as there are processors.
   let handshakes = ComputeGate()
   /// Of several transfers at a time, one is put in place at a time: their items may have the same
   /// names.
   let imports = ComputeGate(places: 1)
-  let claims = Claims()
+  let reservations = Reservations()
   let deliveries = Deliveries()
   /// The devices that were made known when they paired in this run.
   private let known = DevicesOfRun()
@@ -72,7 +72,7 @@ struct ReceiverSetup: Sendable {
 
   /// The newest part of a transfer has a staging directory from now on.
   func keep(
-    _ staging: Staging, _ importer: any Importer, _ part: UInt16, of transfer: ReceivingTransfer
+    _ staging: Staging, _ importer: any Importer, _ part: UInt16, of transfer: IncomingTransferContext
   ) throws(Failure) {
     if options.knownDevices != .kept, staging.arrivals == nil, let store, let remembered = transfer.entry?.remembered,
       let place = remembered.destination
@@ -142,7 +142,7 @@ final class KnownMeetings: Sendable {
 
 /// The data streams that have failed and still say their last messages. The engine no longer counts
 /// them, so only a stop by the user shortens their time.
-final class LastWords: Sendable {
+final class FailedStreams: Sendable {
   private let parting = Mutex<[ConnectionID: Dismissal]>([:])
 
   /// Runs `body`, which a dismissal ends.

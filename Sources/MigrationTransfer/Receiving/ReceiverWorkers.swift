@@ -9,7 +9,7 @@ extension ReceiverSetup {
   typealias ReceiverWorker = ReceiverPerformer.ReceiverWorker
 
   /// Recovers the transfers of earlier runs.
-  func takeBack(_ entries: [RememberedEntry]) -> ReceiverWorker {
+  func takeBack(_ entries: [FoundTransferRecord]) -> ReceiverWorker {
     let worker = RecoveryWorker(setup: self, entries: entries)
     return ReceiverWorker("recovery") {
       try worker.run()
@@ -92,7 +92,7 @@ extension ReceiverSetup {
 
   /// Gives the store a task about a transfer.
   func tend(
-    _ transfer: ReceivingTransfer, _ body: @escaping @Sendable (ReceivingTransfer, ReceiverSetup) -> Void
+    _ transfer: IncomingTransferContext, _ body: @escaping @Sendable (IncomingTransferContext, ReceiverSetup) -> Void
   ) -> ReceiverWorker {
     let identifier = transfer.identifier
     return ReceiverWorker("store") {
@@ -115,7 +115,7 @@ extension ReceiverSetup {
 
   /// Weighs a plan, records it, or stages a part of it, for a session.
   func staging(
-    _ name: String, _ number: SessionNumber, of transfer: ReceivingTransfer,
+    _ name: String, _ number: SessionNumber, of transfer: IncomingTransferContext,
     _ body: @escaping @Sendable (StagingWorker) throws -> ReceiverPerformer.WorkerReport,
     failing failed: @escaping @Sendable (Failure) -> ReceiverPerformer.Event
   ) -> ReceiverWorker {
@@ -124,8 +124,8 @@ extension ReceiverSetup {
   }
 
   func importItems(
-    of transfer: ReceivingTransfer, _ part: UInt16,
-    _ conclusion: (part: ReceivingPart, streams: StreamCounts, finish: Finish)?, unsent: UnsentItems
+    of transfer: IncomingTransferContext, _ part: UInt16,
+    _ conclusion: (part: IncomingPartContext, streams: StreamCounts, finish: Finish)?, unsent: LeftOutItems
   ) -> ReceiverWorker {
     let worker = ImportWorker(setup: self, transfer: transfer, part: part, conclusion: conclusion, unsent: unsent)
     return ReceiverWorker("import") {
@@ -137,12 +137,12 @@ extension ReceiverSetup {
 }
 
 /// The workers of a session.
-extension ReceivingSession {
+extension ReceiverSessionContext {
   typealias ReceiverWorker = ReceiverPerformer.ReceiverWorker
 
   func readLedger() -> ReceiverWorker {
     ReceiverWorker("ledger") { [number, part] in
-      Report(.ledger(number, .success(part.nextLedgerPart())))
+      Report(.ledger(number, .success(part.nextLedgerPage())))
     } failing: { [number] in
       .ledger(number, .failure($0))
     }

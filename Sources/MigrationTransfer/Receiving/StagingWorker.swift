@@ -8,16 +8,16 @@ import MigrationWire
 struct StagingWorker: Sendable {
   let setup: ReceiverSetup
   let session: SessionNumber
-  let transfer: ReceivingTransfer
+  let transfer: IncomingTransferContext
 
   /// Judges names, room and fitness of these parts by their estimates, in their order, and writes
   /// nothing.
-  func weigh(
+  func judgePlan(
     _ plan: Plan, _ parts: [UInt16], from client: KeyFingerprint
   ) throws -> ReceiverPerformer.WorkerReport {
     let importers = setup.importers.within(
       try transfer.folder { () throws(Failure) in try setup.importers.folder(for: client) })
-    var weighing: ReceiverEngine.Weighing = [:]
+    var judgement: ReceiverEngine.PlanJudgement = [:]
     var taken = transfer.finishedBytes
     var rooms: [UInt64: Tally] = [:]
     // Items of a part that is done may still be named.
@@ -27,17 +27,17 @@ struct StagingWorker: Sendable {
     for number in parts {
       do {
         let part = plan.parts[Int(number)]
-        var examination = try weigh(part, number, by: importers, besides: &rooms)
+        var examination = try examine(part, number, by: importers, besides: &rooms)
         examination.arrival?.removed = try removed(of: part, from: client, by: importers)
         try setup.importers.area.most?.besides(taken).check(total: part.bytes ?? 0)
         taken = taken.addingClamped(part.bytes ?? 0)
-        weighing[number] = .success(examination)
+        judgement[number] = .success(examination)
       } catch {
-        weighing[number] = .failure(Failure(error))
+        judgement[number] = .failure(Failure(error))
       }
     }
     return Report(
-      .weighed(session, .success(weighing), session: .randomIdentifier(), consent: try consent(of: client)))
+      .planJudged(session, .success(judgement), session: .randomIdentifier(), consent: try consent(of: client)))
   }
 
   /// What has gone from each root since it arrived, where a person can be asked about it.
@@ -58,8 +58,8 @@ struct StagingWorker: Sendable {
     return try setup.store?.consent(of: client, at: try setup.importers.area.place()) ?? Consent()
   }
 
-  /// Judges a part. `rooms` has what the parts before it need on each file system.
-  private func weigh(
+  /// Examines a part. `rooms` has what the parts before it need on each file system.
+  private func examine(
     _ part: Part, _ number: UInt16, by importers: any Importers, besides rooms: inout [UInt64: Tally]
   ) throws -> ReceiverEngine.Examination {
     // The import of a part that is concluded may have begun: its names may be at the destination by
@@ -72,24 +72,24 @@ struct StagingWorker: Sendable {
     // An importer that an earlier session took holds what a judge would find in use.
     let judge: any PartJudge = try transfer.staged(ofPart: number)?.importer ?? importers.judge(of: part)
     guard let offer = Offer(estimated: part) else { throw Failure(notTaken: part) }
-    let leftOut = try judge.unplaceable(offer.contents.roots).map { root, reason in
-      ReceiverEngine.UnplacedRoot(root: UInt32(root), fault: Failure(reason))
+    let refused = try judge.unplaceable(offer.contents.roots).map { root, reason in
+      ReceiverEngine.RefusedRoot(root: UInt32(root), fault: Failure(reason))
     }
-    transfer.leaveOut(leftOut.count, ofPart: number)
+    transfer.refuse(refused.count, ofPart: number)
     let (staging, begun) = (transfer.staged(ofPart: number)?.staging, transfer.begun[number])
     let terms = staging?.terms ?? judge.terms(of: transfer.identifier.ofPart(number), keys: begun?.keys ?? .random())
     guard begun == nil else {
       // What is held of a part that is not the newest is seen at its offer.
       let held = staging?.settled(of: offer) ?? Tally(items: offer.items, bytes: offer.bytes)
-      return ReceiverEngine.Examination(try judge.judge(offer, held: held, on: terms), without: leftOut, arrival)
+      return ReceiverEngine.Examination(try judge.judge(offer, held: held, on: terms), without: refused, arrival)
     }
     let room = judge.device.flatMap { rooms[$0] } ?? Tally()
-    // What other transfers claim at this moment matters at its offer.
+    // What other transfers reserve at this moment matters at its offer.
     let check = try judge.judge(offer.besides(room), held: Tally(), on: terms)
     if let device = judge.device {
       rooms[device] = room.adding(Tally(items: offer.items, bytes: offer.allocated))
     }
-    return ReceiverEngine.Examination(check, without: leftOut, arrival)
+    return ReceiverEngine.Examination(check, without: refused, arrival)
   }
 
   /// Records the plan, if it is not recorded yet. `port` is where this device listens.
@@ -128,12 +128,12 @@ struct StagingWorker: Sendable {
     let plan = record.plan.recorded
     transfer.keep(
       try store.create(
-        RememberedTransfer(
+        TransferRecord(
           transfer: transfer.identifier, role: .receiver, identity: try setup.identity.encoded(),
           peer: record.client, label: record.label, address: record.address, started: now, lastSeen: now,
           total: plan.estimate, held: Tally(),
           subject: .destination(try setup.importers.area.place(), port: port), plan: plan,
-          parts: plan.parts.map { _ in RememberedTransfer.Part() },
+          parts: plan.parts.map { _ in TransferRecord.Part() },
           meeting: setup.meetings.secret(of: record.client), consent: record.consent)))
     if !isKept { try store.unexpect(record.client, as: .receiver) }
     try store.noteUse(of: record.client, as: .receiver, label: record.label, address: record.address, now: now)
@@ -180,7 +180,7 @@ struct StagingWorker: Sendable {
     let most = setup.importers.area.most?.besides(transfer.finishedBytes)
     try most?.check(total: order.offer.bytes)
     let held = staging?.settled(of: order.offer) ?? (transfer.begun[order.part] == nil ? Tally() : order.held)
-    let check = try setup.claims.claim(
+    let check = try setup.reservations.reserve(
       order.offer, of: transfer, hasBegun: staging != nil, terms.existing
     ) { (others) throws(Failure) in
       // What is held needs no more room.
@@ -189,7 +189,7 @@ struct StagingWorker: Sendable {
     }
     var begun =
       try transfer.begun[order.part]
-      ?? ReceivingTransfer.Begun(
+      ?? IncomingTransferContext.Begun(
         keys: terms.keys, totals: PartTotals(order.offer, order.part), elsewhere: elsewhere(importer),
         folder: transfer.folder)
     let isOther = begun.taken != taken
@@ -211,10 +211,10 @@ struct StagingWorker: Sendable {
     var refusals: [NotStored] = []
     transfer.tellRefusals(of: staging) { refusals = $0 }
     let present = try importer.present(order.offer, for: staging, after: check)
-    setup.claims.release(present.tally, of: transfer)
+    setup.reservations.release(present.tally, of: transfer)
     staging.beginSession(
       order.offer, mayRefuse: order.offer.contents.mayBeRefused, atMost: most)
-    let part = ReceivingPart(
+    let part = IncomingPartContext(
       order.part, of: transfer, staging: staging,
       ledger: LedgerReader(staging, present: present, room: Limits.ledgerRoom(items: order.offer.items)), streams)
     return admitted(order, staging, part, refusals)
@@ -227,7 +227,7 @@ struct StagingWorker: Sendable {
   }
 
   private func admitted(
-    _ order: ReceiverEngine.StagingOrder, _ staging: Staging?, _ part: ReceivingPart? = nil,
+    _ order: ReceiverEngine.StagingOrder, _ staging: Staging?, _ part: IncomingPartContext? = nil,
     _ refusals: [NotStored] = [], concluded: Tally? = nil
   ) -> ReceiverPerformer.WorkerReport {
     guard let staging else { preconditionFailure("a part is staged") }
@@ -249,8 +249,8 @@ struct StagingWorker: Sendable {
 }
 
 extension ReceiverEngine.Examination {
-  fileprivate init(_ check: OfferCheck, without leftOut: [ReceiverEngine.UnplacedRoot], _ arrival: PartArrival) {
-    self.init(availableBytes: check.availableBytes, mostBytes: check.mostBytes, without: leftOut, arrival: arrival)
+  fileprivate init(_ check: OfferCheck, without refused: [ReceiverEngine.RefusedRoot], _ arrival: PartArrival) {
+    self.init(availableBytes: check.availableBytes, mostBytes: check.mostBytes, without: refused, arrival: arrival)
   }
 }
 
@@ -274,17 +274,17 @@ extension PartTotals {
 struct RecoveryWorker: Sendable {
   let setup: ReceiverSetup
   /// Newest first.
-  var entries: [RememberedEntry] = []
+  var entries: [FoundTransferRecord] = []
 
   func run() throws -> ReceiverPerformer.WorkerReport {
-    var known: [ReceiverEngine.KnownTransfer] = []
-    var transfers: [ReceivingTransfer] = []
+    var known: [ReceiverEngine.EarlierTransfer] = []
+    var transfers: [IncomingTransferContext] = []
     for one in entries {
       guard let entry = one.entry else {
         known.append(describeUnseen(one.remembered))
         continue
       }
-      let transfer = ReceivingTransfer(one.remembered.transfer, entry: entry)
+      let transfer = IncomingTransferContext(one.remembered.transfer, entry: entry)
       do {
         known.append(try recover(transfer, one.remembered))
         transfers.append(transfer)
@@ -304,14 +304,14 @@ struct RecoveryWorker: Sendable {
     guard let entry = try setup.store?.open(identifier, role: .receiver) else {
       return Report(.retook(identifier, .success(nil)))
     }
-    let transfer = ReceivingTransfer(identifier, entry: entry)
+    let transfer = IncomingTransferContext(identifier, entry: entry)
     let known = try recover(transfer, entry.remembered)
     return Report(.retook(identifier, .success(known)), bringing: .transfers([transfer]))
   }
 
   private func recover(
-    _ transfer: ReceivingTransfer, _ remembered: RememberedTransfer
-  ) throws -> ReceiverEngine.KnownTransfer {
+    _ transfer: IncomingTransferContext, _ remembered: TransferRecord
+  ) throws -> ReceiverEngine.EarlierTransfer {
     for (number, part) in remembered.parts.enumerated() where part.finished != nil {
       // An earlier run was removing the staging directory. This removes the rest.
       do {
@@ -358,30 +358,31 @@ struct RecoveryWorker: Sendable {
   }
 
   /// The record of a transfer that this process does not hold. It counts as a released one.
-  private func describeUnseen(_ remembered: RememberedTransfer) -> ReceiverEngine.KnownTransfer {
+  private func describeUnseen(_ remembered: TransferRecord) -> ReceiverEngine.EarlierTransfer {
     describe(remembered, held: remembered.held, isHeld: false)
   }
 
   private func describe(
-    _ remembered: RememberedTransfer, held: Tally = Tally(), refusals: [NotStored] = [], concluded: Tally? = nil,
+    _ remembered: TransferRecord, held: Tally = Tally(), refusals: [NotStored] = [], concluded: Tally? = nil,
     isHeld: Bool = true, hasMore: Bool = false
-  ) -> ReceiverEngine.KnownTransfer {
-    var finished: [UInt16: ReceiverEngine.KnownTransfer.Finished] = [:]
+  ) -> ReceiverEngine.EarlierTransfer {
+    var finished: [UInt16: ReceiverEngine.EarlierTransfer.Finished] = [:]
     for (number, part) in remembered.parts.enumerated() {
       finished[UInt16(number)] = part.finished.map {
         .init(
-          done: $0.done, unsent: part.unsent, notStored: part.notStored, at: $0.at, unplaced: Int(part.unplaced))
+          done: $0.done, unsent: part.unsent, notStored: part.notStored, at: $0.at, refusedRoots: Int(part.refusedRoots)
+        )
       }
     }
     let newest = remembered.parts[Int(remembered.newest)]
     let others = remembered.parts.enumerated().filter { $0.offset != remembered.newest }.map(\.element)
-    return ReceiverEngine.KnownTransfer(
+    return ReceiverEngine.EarlierTransfer(
       identifier: remembered.transfer, client: remembered.peer,
       host: try? HostAndPort.parse(remembered.address, defaultPort: 0).host, plan: remembered.plan,
       finished: finished, part: remembered.newest, held: held, unsent: newest.unsent, refusals: refusals,
       withheld: newest.notStored, concluded: concluded, isHeld: isHeld,
       hasMore: hasMore || others.contains { $0.begun != nil && $0.finished == nil },
-      unplaced: Int(newest.unplaced))
+      refusedRoots: Int(newest.refusedRoots))
   }
 
   /// The staged items; nil if there are none, or none that can be trusted.

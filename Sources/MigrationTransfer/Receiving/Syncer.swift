@@ -61,7 +61,7 @@ final class StreamCounts: Sendable {
 /// Separates the writing of a part from its ledger, from the end of its archive, and from the next
 /// session (Protocol §6.5, §7.3).
 package final class WritingGate: Sendable {
-  private enum Way {
+  private enum Phase {
     case notYet
     case open
     case shut
@@ -72,7 +72,7 @@ package final class WritingGate: Sendable {
   }
 
   private struct State {
-    var way = Way.notYet
+    var phase = Phase.notYet
     var writing = 0
     var lastLeft = BootInstant.now()
   }
@@ -86,7 +86,7 @@ package final class WritingGate: Sendable {
   /// the session, the stream counts as stopped.
   package func enter() throws(ConnectionError) -> Bool {
     try state.withLock { (state) throws(ConnectionError) in
-      switch state.way {
+      switch state.phase {
       case .open: state.writing += 1
       case .discarding: return false
       case .notYet, .shut: throw ConnectionError(Violation(.state, "a data frame"))
@@ -108,20 +108,20 @@ package final class WritingGate: Sendable {
   var lastLeft: BootInstant? { state.withLock { $0.writing == 0 ? $0.lastLeft : nil } }
 
   /// The ledger is sent.
-  package func open() { state.withLock { if $0.way == .notYet { $0.way = .open } } }
+  package func open() { state.withLock { if $0.phase == .notYet { $0.phase = .open } } }
 
   /// The export has ended. A violation while a frame is being written, because that frame cannot
   /// have been acknowledged yet.
   package func shut() throws(Violation) {
     try state.withLock { (state) throws(Violation) in
       guard state.writing == 0 else { throw Violation(.state, "the end of the export") }
-      if state.way == .open { state.way = .shut }
+      if state.phase == .open { state.phase = .shut }
     }
   }
 
   /// The part has failed.
-  package func discard() { state.withLock { if $0.way != .closed { $0.way = .discarding } } }
+  package func discard() { state.withLock { if $0.phase != .closed { $0.phase = .discarding } } }
 
   /// The session has ended: only writes that have begun finish.
-  package func close() { state.withLock { $0.way = .closed } }
+  package func close() { state.withLock { $0.phase = .closed } }
 }

@@ -129,13 +129,13 @@ struct RelayCalling: Sendable {
   /// Returns when the next byte is the other device's: where the relay sees this device. Blocks.
   func run(
     on socket: borrowing StreamSocket, wakeup: Wakeup, isStopped: () -> Bool, until deadline: BootInstant
-  ) throws(ConnectionError) -> Way {
+  ) throws(ConnectionError) -> InternetAddress {
     var poller = try ConnectionError.system(Poller())
     var reader = RelayReader()
     while true {
       do throws(RelayTrouble) {
         if let frame = try reader.next({ (memory) throws(SystemError) in try socket.receive(into: &memory) }) {
-          if let way = try take(frame, socket) { return way }
+          if let address = try take(frame, socket) { return address }
           continue
         }
       } catch {
@@ -152,7 +152,7 @@ struct RelayCalling: Sendable {
   }
 
   /// Answers a frame; the result of the last one.
-  private func take(_ frame: RelayFrame, _ socket: borrowing StreamSocket) throws(RelayTrouble) -> Way? {
+  private func take(_ frame: RelayFrame, _ socket: borrowing StreamSocket) throws(RelayTrouble) -> InternetAddress? {
     switch frame {
     case .challenge(let challenge):
       // A new connection has room for it.
@@ -160,7 +160,7 @@ struct RelayCalling: Sendable {
         (try? socket.send(request.span)) == request.count
       else { throw .lost("it takes nothing") }
       return nil
-    case .joined(let way): return way
+    case .joined(let address): return address
     case .refused(let reason, let wait): throw .refused(reason, wait: wait)
     case .place, .ring, .ping, .pong, .cut, .request, .meet: throw .foreign
     }

@@ -12,7 +12,7 @@ final class RelayLink: Sendable {
     case unplaced(String)
     /// A sender was joined, and where the relay says that it is; and what this device may tell it of
     /// itself.
-    case arrived(Handover<StreamSocket>, SocketAddress, OwnWays?)
+    case arrived(Handover<StreamSocket>, SocketAddress, OwnAddresses?)
     /// A sender was reached past the relay.
     case reached(Handover<StreamSocket>)
 
@@ -261,7 +261,7 @@ private struct RelayLine: ~Copyable {
 
   // MARK: Calls
 
-  private mutating func answer(_ call: RelayCall, _ caller: Way, _ now: Double) {
+  private mutating func answer(_ call: RelayCall, _ caller: InternetAddress, _ now: Double) {
     guard answers.count + link.untaken < Self.mostAnswers,
       let address = registration?.asking.socket?.remoteAddress,
       let socket = try? StreamSocket.connect(to: address, from: .shareable)
@@ -276,7 +276,7 @@ private struct RelayLine: ~Copyable {
       guard let frame = try advance(asking) else { return now < asking.until }
       if case .joined(let seen) = frame, let caller = asking.caller, let socket = asking.socket.take() {
         let own = (try? socket.localAddress()).flatMap {
-          OwnWays(dialling: $0, seen: seen, listening: link.wanted.listening)
+          OwnAddresses(dialling: $0, seen: seen, listening: link.wanted.listening)
         }
         link.add(.arrived(Handover(socket), caller, own))
       }

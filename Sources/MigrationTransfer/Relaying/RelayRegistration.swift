@@ -9,7 +9,7 @@ struct RelayRegistration: Equatable, Sendable {
   /// What the device is told.
   enum News: Equatable, Sendable {
     case placed(RelayPlace)
-    case rung(RelayCall, Way)
+    case rung(RelayCall, InternetAddress)
   }
 
   /// In seconds: the time to answer, a sign of life, and silence.

@@ -128,7 +128,7 @@ extension TransferStore {
     if record != before {
       let encoded = record.encoded
       try storing { () throws(SystemError) in
-        try folder.directory.replaceFile(TransferEntry.file, with: encoded)
+        try folder.directory.replaceFile(LockedTransferRecord.file, with: encoded)
         guard before == nil else { return }
         // These may be new as well.
         try Directory.open(home).synchronize()
@@ -150,7 +150,7 @@ extension TransferStore {
   /// The bytes of the record; nil where there is none.
   private static func tries(in folder: SharedDirectory) throws(SystemError) -> [UInt8]? {
     do throws(SystemError) {
-      return try folder.directory.openChild(TransferEntry.file).readAll(limit: TriesRecord.sizeLimit)
+      return try folder.directory.openChild(LockedTransferRecord.file).readAll(limit: TriesRecord.sizeLimit)
     } catch {
       if error.isNotFound { return nil }
       throw error

@@ -66,7 +66,7 @@ extension Consent {
 
   /// Reads the file in a known device's folder; no answers where there is none, or it is damaged.
   fileprivate init(in device: borrowing Directory, for place: [UInt8]) {
-    let limit = RememberedTransfer.sizeLimit
+    let limit = TransferRecord.sizeLimit
     guard let file = try? device.openChild(Self.file(for: place)).readAll(limit: limit),
       let fields = try? RecordFile.decode(file, magics: [Self.magic], of: Self.subject).fields,
       let consent = try? Consent(encoded: fields.required(1, Self.subject))

@@ -10,7 +10,7 @@ import MigrationWire
 final class ForgettingWatch: Sendable {
   private struct Subject: Sendable {
     let transfer: TransferID
-    weak var entry: TransferEntry?
+    weak var entry: LockedTransferRecord?
   }
 
   private struct State {
@@ -31,7 +31,7 @@ final class ForgettingWatch: Sendable {
   }
 
   /// From now on, looks at these.
-  func look(at entries: some Sequence<(TransferID, TransferEntry)>) {
+  func look(at entries: some Sequence<(TransferID, LockedTransferRecord)>) {
     let subjects = entries.map { Subject(transfer: $0.0, entry: $0.1) }
     let (starts, wakes) = state.withLock { state in
       let (hadNone, wasRunning) = (state.subjects.isEmpty, state.isRunning)

@@ -217,7 +217,7 @@ extension TransferStore {
       } catch  where error.isAlreadyExisting {
         // It is known already.
       }
-      try folder.directory.openChildDirectory(name).replaceFile(TransferEntry.file, with: device.encoded)
+      try folder.directory.openChildDirectory(name).replaceFile(LockedTransferRecord.file, with: device.encoded)
       try folder.directory.synchronize()
     }
   }

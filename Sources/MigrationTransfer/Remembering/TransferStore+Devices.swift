@@ -51,7 +51,7 @@ extension TransferStore {
   private struct Plan {
     let transfers: SharedDirectory
     let name: [UInt8]
-    let remembered: RememberedTransfer
+    let remembered: TransferRecord
   }
 
   /// Marks the transfers of a device, durably: from here on, no process continues one.
@@ -64,7 +64,7 @@ extension TransferStore {
         remembered.role == device.role
       else { continue }
       try storing { () throws(SystemError) in
-        try directory.replaceFile(TransferEntry.forgottenFile, with: [])
+        try directory.replaceFile(LockedTransferRecord.forgottenFile, with: [])
         try directory.synchronize()
       }
       plans.append(Plan(transfers: transfers, name: name, remembered: remembered))

@@ -16,7 +16,7 @@ extension TransferStore {
   private struct Taken {
     let name: [UInt8]
     let directory: SharedDirectory
-    let remembered: RememberedTransfer?
+    let remembered: TransferRecord?
   }
 
   /// The fewest digits of an identifier that the user may give.
@@ -110,7 +110,7 @@ extension TransferStore {
   /// Removes the staging directory and the record of a transfer that this process has locked. Returns a
   /// part that may still be there, if any.
   func discard(
-    _ name: [UInt8], _ remembered: RememberedTransfer, in transfers: SharedDirectory
+    _ name: [UInt8], _ remembered: TransferRecord, in transfers: SharedDirectory
   ) throws(Failure) -> String? {
     let left = try Self.clear(remembered)
     try removeRecord(name, in: transfers)
@@ -128,14 +128,14 @@ extension TransferStore {
   }
 
   /// Removes the staging directories. Returns a part that may still be there, if any.
-  private static func clear(_ remembered: RememberedTransfer) throws(Failure) -> String? {
+  private static func clear(_ remembered: TransferRecord) throws(Failure) -> String? {
     guard let destination = remembered.destination else { return nil }
     var left: String?
     for (number, part) in remembered.parts.enumerated() {
       guard let begun = part.begun else { continue }
       let identifier = remembered.transfer.ofPart(UInt16(number))
       let clause = try StagingArea.discard(
-          identifier, begun.keys, from: begun.elsewhere ?? destination, isFinished: part.finished != nil)
+        identifier, begun.keys, from: begun.elsewhere ?? destination, isFinished: part.finished != nil)
       left = clause ?? left
     }
     return left

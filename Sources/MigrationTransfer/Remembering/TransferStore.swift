@@ -7,7 +7,7 @@ package import MigrationWire
 package final class TransferStore: Sendable {
   /// One record, for the list.
   package struct Listed: Sendable {
-    package let remembered: RememberedTransfer
+    package let remembered: TransferRecord
     /// Whether a process holds its lock.
     package let isInUse: Bool
   }
@@ -47,7 +47,7 @@ package final class TransferStore: Sendable {
   package init(home: [UInt8]) { self.home = home }
 
   /// Creates a record, locked for this process until the entry is released.
-  package func create(_ remembered: RememberedTransfer) throws(Failure) -> TransferEntry {
+  package func create(_ remembered: TransferRecord) throws(Failure) -> LockedTransferRecord {
     try storing { () throws(SystemError) in
       let transfers = try openOrMakeFolder(Self.folder)
       let name = Self.name(remembered.transfer, remembered.role)
@@ -62,15 +62,15 @@ package final class TransferStore: Sendable {
       guard try directory.descriptor.lock() else {
         throw SystemError(reason: "another process holds it", operation: "lock")
       }
-      try directory.replaceFile(TransferEntry.file, with: remembered.encoded)
+      try directory.replaceFile(LockedTransferRecord.file, with: remembered.encoded)
       try transfers.directory.synchronize()
-      return TransferEntry(remembered, SharedDirectory(directory), name: name, in: transfers)
+      return LockedTransferRecord(remembered, SharedDirectory(directory), name: name, in: transfers)
     }
   }
 
   /// Locks a record; nil if it is gone. Fails if another process holds it for longer than a moment:
   /// every `peer` reads all records when it starts.
-  package func open(_ transfer: TransferID, role: Role) throws(Failure) -> TransferEntry? {
+  package func open(_ transfer: TransferID, role: Role) throws(Failure) -> LockedTransferRecord? {
     guard let transfers = try openIfThere() else { return nil }
     let (name, shown) = (Self.name(transfer, role), String(transfer.hexadecimal.prefix(8)))
     let directory: SharedDirectory
@@ -84,7 +84,7 @@ package final class TransferStore: Sendable {
       throw Failure(store: "the transfer \(shown) cannot be taken", error)
     }
     guard isOurs else { throw Failure.taken(shown, by: directory.directory.descriptor.lockHolder()) }
-    let entry = TransferEntry(
+    let entry = LockedTransferRecord(
       try Self.remembered(bytes, name, in: directory.directory), directory, name: name, in: transfers)
     guard entry.isForgotten else { return entry }
     // The process that was to remove it has ended too early.
@@ -114,7 +114,7 @@ package final class TransferStore: Sendable {
   /// A record, and whether a process holds its lock; nil if there is none.
   private func look(
     at name: [UInt8], in transfers: SharedDirectory
-  ) throws(Failure) -> (RememberedTransfer, isInUse: Bool)? {
+  ) throws(Failure) -> (TransferRecord, isInUse: Bool)? {
     let directory: SharedDirectory
     let (bytes, isInUse): ([UInt8], Bool)
     do throws(SystemError) {
@@ -136,7 +136,7 @@ package final class TransferStore: Sendable {
 
   /// The newest unfinished transfer whose first source has this name; nil if another transfer has begun
   /// since then with a known device.
-  package func unfinishedMigration(of name: [UInt8]) -> RememberedTransfer? {
+  package func unfinishedMigration(of name: [UInt8]) -> TransferRecord? {
     let transfers = (try? list().transfers.map(\.remembered)) ?? []
     guard let newest = transfers.first(where: { !$0.isDone && $0.sources?.first == name }) else { return nil }
     let devices = (try? devices(as: .sender)) ?? []
@@ -178,8 +178,8 @@ package final class TransferStore: Sendable {
 
   /// The bytes of a record, as many as a record may have and one more.
   static func read(_ directory: borrowing Directory) throws(SystemError) -> [UInt8] {
-    let file = try directory.openChild(TransferEntry.file)
-    let size = min(Int(try file.status().size), RememberedTransfer.sizeLimit + 1)
+    let file = try directory.openChild(LockedTransferRecord.file)
+    let size = min(Int(try file.status().size), TransferRecord.sizeLimit + 1)
     var bytes = [UInt8](repeating: 0, count: size)
     let count = try file.readFully(at: 0, into: &bytes)
     return Array(bytes[..<count])
@@ -189,20 +189,20 @@ package final class TransferStore: Sendable {
   /// `allowsOlder` permits one of version 1, to be forgotten.
   static func remembered(
     _ bytes: [UInt8], _ name: [UInt8], in directory: borrowing Directory, allowsOlder: Bool = false
-  ) throws(Failure) -> RememberedTransfer {
-    guard allowsOlder || !RememberedTransfer.isOlder(bytes) else {
+  ) throws(Failure) -> TransferRecord {
+    guard allowsOlder || !TransferRecord.isOlder(bytes) else {
       throw Failure(
         .storage, "an older peer began it, and this one cannot continue it", hint: DataHint.forget.text)
     }
-    guard !RememberedTransfer.isNewer(bytes) else {
+    guard !TransferRecord.isNewer(bytes) else {
       throw Failure(
         .storage, "a newer peer wrote its file on this device, and this one cannot read it",
         hint: "That peer can still continue it.")
     }
     do throws(Violation) {
-      guard bytes.count <= RememberedTransfer.sizeLimit else { throw Violation(.limit, "a remembered transfer") }
-      var remembered = try RememberedTransfer(encoded: bytes)
-      if let progress = try? directory.openChild(TransferEntry.progressFile).readAll(limit: 24) {
+      guard bytes.count <= TransferRecord.sizeLimit else { throw Violation(.limit, "a remembered transfer") }
+      var remembered = try TransferRecord(encoded: bytes)
+      if let progress = try? directory.openChild(LockedTransferRecord.progressFile).readAll(limit: 24) {
         remembered.apply(progress)
       }
       guard Self.name(remembered.transfer, remembered.role) == name else {

@@ -10,14 +10,14 @@ struct Dial {
   /// The keys by which the devices identify each other.
   enum Keys: Sendable {
     case pairing(PairingKeys)
-    case transfer(SendingTransfer)
+    case transfer(OutgoingTransferContext)
     /// Of a kept pairing with the receiver that has this key.
     case device(KeyFingerprint)
   }
 
   private enum FoundKeys {
     case pairing(PairingKeys)
-    case transfer(SendingTransfer)
+    case transfer(OutgoingTransferContext)
   }
 
   let connection: ConnectionID
@@ -68,7 +68,7 @@ struct Dial {
     case .transfer(let transfer): return .transfer(transfer)
     case .device(let receiver):
       do {
-        if let transfer = try SendingTransfer.greeting(receiver, setup.store) { return .transfer(transfer) }
+        if let transfer = try OutgoingTransferContext.greeting(receiver, setup.store) { return .transfer(transfer) }
       } catch {
         throw .failed(Failure(error))
       }
@@ -137,7 +137,7 @@ struct Dial {
     }
     // Without this, the code only has one try less.
     try? keys.tries?.giveBack()
-    let transfer = SendingTransfer(
+    let transfer = OutgoingTransferContext(
       keys.identity, receiver: receiver, meeting: meeting, isOfDevice: isExpected == true)
     transfer.keepOthersAway(setup.store)
     return MetReceiver(connection, transfer, dialing.context, route.relay)
@@ -155,7 +155,7 @@ struct Dial {
   }
 
   private func comeBack(
-    to transfer: SendingTransfer, _ dialing: Dialing, _ addresses: [SocketAddress], _ wakeup: Wakeup
+    to transfer: OutgoingTransferContext, _ dialing: Dialing, _ addresses: [SocketAddress], _ wakeup: Wakeup
   ) throws(DialFailure) -> MetReceiver {
     var connection: Connection
     do throws(ConnectionError) {
@@ -185,17 +185,18 @@ struct PairingKeys: Sendable {
 /// A receiver that a dial has reached.
 struct MetReceiver: Sendable {
   let connection: Handover<Connection>
-  let transfer: SendingTransfer
+  let transfer: OutgoingTransferContext
   /// The TLS context and the address of the connection, which data streams use too.
   let context: TLSContext
   let address: SocketAddress
   /// The relay at that address.
   let relay: RelayAccess?
   /// What this device tells the receiver of itself, if a relay is between them.
-  let own: OwnWays?
+  let own: OwnAddresses?
 
   init(
-    _ connection: consuming Connection, _ transfer: SendingTransfer, _ context: TLSContext, _ relay: RelayAccess?
+    _ connection: consuming Connection, _ transfer: OutgoingTransferContext, _ context: TLSContext,
+    _ relay: RelayAccess?
   ) {
     self.relay = relay
     self.transfer = transfer

@@ -32,8 +32,8 @@ struct Race: Sendable {
 
   /// Connects. Blocks until one connection is made, or none can be made any more.
   func run() throws(End) -> StreamSocket {
-    var course = try Course(self)
-    return try course.next()
+    var running = try Running(self)
+    return try running.next()
   }
 
   /// Runs something of this device that the kernel may refuse.
@@ -58,12 +58,12 @@ extension Race {
 
   /// A race that has begun: the attempts that still run, and the kernel's reasons for those that
   /// failed.
-  struct Course: ~Copyable {
+  struct Running: ~Copyable {
     private let plan: Race
     /// Takes the connections that the other end makes meanwhile.
-    private var door: ListeningSocket?
-    /// Whether the next wait is for the door too.
-    private var isAtDoor = true
+    private var listener: ListeningSocket?
+    /// Whether the next wait is for these connections too.
+    private var isAccepting = true
     private let clock = LoopClock()
     private var poller: Poller
     private var race: AddressRace
@@ -71,18 +71,18 @@ extension Race {
     private var errors: [Int: SystemError] = [:]
     private let own: Set<[UInt8]>
 
-    init(_ plan: Race, with door: consuming ListeningSocket? = nil) throws(End) {
-      self.init(plan, door, try Race.system { () throws(SystemError) in try Poller() })
+    init(_ plan: Race, with listener: consuming ListeningSocket? = nil) throws(End) {
+      self.init(plan, listener, try Race.system { () throws(SystemError) in try Poller() })
     }
 
     /// Nothing throws here: Swift 6.2 would destroy twice what a value has that it cannot complete.
-    private init(_ plan: Race, _ door: consuming ListeningSocket?, _ poller: consuming Poller) {
+    private init(_ plan: Race, _ listener: consuming ListeningSocket?, _ poller: consuming Poller) {
       self.plan = plan
       self.poller = poller
       own = plan.isRound ? Set((try? SocketAddress.localAddresses(port: 0))?.map(\.bytes) ?? []) : []
       race = AddressRace(
         count: plan.addresses.count, now: clock.now, patience: plan.patience, isRound: plan.isRound)
-      self.door = door
+      self.listener = listener
     }
 
     /// The next connection that is made. Blocks until then, or until none can be made any more.
@@ -94,19 +94,19 @@ extension Race {
     }
 
     /// A connection that is made; nil while there is none, and one may still be made. Without
-    /// `atDoor`, what comes to the door waits.
-    mutating func take(atDoor: Bool = true) throws(End) -> StreamSocket? {
+    /// `accepting`, the connections of the other end wait.
+    mutating func take(accepting isOpen: Bool = true) throws(End) -> StreamSocket? {
       begin()
       if let winner = winner(), let socket = winner.socket.take() { return socket }
-      // Before what comes to the door: that may never end.
+      // Before those of the other end, which may never end.
       if let loss = race.loss(now: clock.now) { throw lost(loss) }
-      isAtDoor = atDoor
-      guard atDoor else { return nil }
+      isAccepting = isOpen
+      guard isOpen else { return nil }
       do throws(SystemError) {
-        return try door?.accept()
+        return try listener?.accept()
       } catch {
         // Without a descriptor for it, it stays there, and would end every wait.
-        isAtDoor = false
+        isAccepting = false
         return nil
       }
     }
@@ -114,7 +114,7 @@ extension Race {
     /// Waits until `take` may have a result, or for something else.
     mutating func wait(or others: [Poller.Interest] = []) throws(End) {
       var interests = [Poller.Interest(plan.wakeup.raw, .readable)] + others
-      if isAtDoor, let raw = door?.raw { interests.append(Poller.Interest(raw, .readable)) }
+      if isAccepting, let raw = listener?.raw { interests.append(Poller.Interest(raw, .readable)) }
       interests += attempts.compactMap { $0.raw.map { Poller.Interest($0, .writable) } }
       let moment = clock.instant(race.nextMoment)
       do throws(SystemError) { _ = try poller.wait(&interests, until: moment) } catch { throw .broken(error) }
@@ -172,7 +172,7 @@ extension AddressRace.Obstacle {
     if error.isConnectionRefused {
       self = .refused
     } else if error.isUnreachable {
-      self = .noWay
+      self = .noRoute
     } else if error.isPermissionDenied {
       self = .forbidden
     } else if error.isTimedOut {

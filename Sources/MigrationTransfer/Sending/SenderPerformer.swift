@@ -14,7 +14,7 @@ final class SenderPerformer: Performer {
 
   enum Product: Sendable {
     /// The transfers that earlier runs began.
-    case unfinished([TransferID: SendingTransfer])
+    case unfinished([TransferID: OutgoingTransferContext])
     /// The devices that a search has found, in the engine's order.
     case nearby([NearbyDevice])
     /// The receiver's addresses, beginning with the address that answered first.
@@ -40,12 +40,12 @@ final class SenderPerformer: Performer {
   /// Whether those are a relay's, and the place there that the user has typed.
   private var isRelayProbed = false
   private var typedPlace: RelayPlace?
-  private var transfers: [TransferID: SendingTransfer] = [:]
+  private var transfers: [TransferID: OutgoingTransferContext] = [:]
   /// The receiver that the last successful dial has reached.
   private var met: MetReceiver?
   /// The ledger of a session, until its export begins.
   private var held: [SessionNumber: HeldItems] = [:]
-  private var sessions: [SessionNumber: SendingSession] = [:]
+  private var sessions: [SessionNumber: SenderSessionContext] = [:]
 
   private let watch: ForgettingWatch?
 
@@ -91,8 +91,8 @@ final class SenderPerformer: Performer {
       return recordPlan(record, number)
     case .export(let number, let order): return export(number, order)
     case .abandonExport(let number): sessions[number]?.queue.abandonPart()
-    case .openStream(let number, let join, let attempts, let road): return openStream(number, join, attempts, road)
-    case .moveFrames(let number, let lost, let heir): sessions[number]?.queue.lost(lost, replacedBy: heir)
+    case .openStream(let number, let join, let attempts, let route): return openStream(number, join, attempts, route)
+    case .moveFrames(let number, let lost, let replacement): sessions[number]?.queue.lost(lost, replacedBy: replacement)
     case .retire(let number, let stream): sessions[number]?.queue.retire(stream)
     case .forgetStream(let number, let stream): sessions[number]?.queue.ended(stream)
     case .refuse(let number, let mark): sessions[number]?.queue.refuse(mark)
@@ -172,7 +172,7 @@ final class SenderPerformer: Performer {
   private func lookUp() -> SenderWorker {
     let setup = setup
     return SenderWorker("look up") {
-      try SendingTransfer.lookUp(setup)
+      try OutgoingTransferContext.lookUp(setup)
     } failing: {
       .lookedUp(.failure($0))
     }
@@ -204,7 +204,7 @@ final class SenderPerformer: Performer {
     }
   }
 
-  private func probe(_ place: Place) -> SenderWorker {
+  private func probe(_ place: DialTarget) -> SenderWorker {
     let label: String? =
       switch (place, setup.options.target) {
       case (.found(let index), _): nearby[index].label
@@ -220,7 +220,7 @@ final class SenderPerformer: Performer {
     }
   }
 
-  private func dial(_ purpose: SenderEngine.Purpose, at place: Place) -> SenderWorker {
+  private func dial(_ purpose: SenderEngine.Purpose, at place: DialTarget) -> SenderWorker {
     // The previous session has ended.
     sessions = [:]
     held = [:]
@@ -256,7 +256,7 @@ final class SenderPerformer: Performer {
   }
 
   /// The addresses of a place.
-  private func route(to place: Place) -> DialRoute {
+  private func route(to place: DialTarget) -> DialRoute {
     let relay = setup.options.relay
     switch (place, setup.options.target) {
     case (.probed, _):
@@ -302,11 +302,11 @@ final class SenderPerformer: Performer {
     }
   }
 
-  private func session(_ number: SessionNumber, _ order: SenderEngine.ExportOrder) -> SendingSession {
+  private func session(_ number: SessionNumber, _ order: SenderEngine.ExportOrder) -> SenderSessionContext {
     if let session = sessions[number] { return session }
     guard let met else { preconditionFailure("a session begins when the receiver is met") }
     let setup = setup
-    let session = SendingSession(
+    let session = SenderSessionContext(
       number: number, transfer: met.transfer, context: met.context, address: met.address,
       relay: met.relay.flatMap { relay in
         met.transfer.meeting.map { RelayCalling(access: relay, errand: .meet(RelayMeeting(ofSecret: $0))) }
@@ -319,7 +319,7 @@ final class SenderPerformer: Performer {
   }
 
   private func openStream(
-    _ number: SessionNumber, _ join: Join, _ attempts: Int, _ road: SenderEngine.Road
+    _ number: SessionNumber, _ join: Join, _ attempts: Int, _ route: SenderEngine.StreamRoute
   ) -> SenderWorker? {
     guard let session = sessions[number] else { preconditionFailure("streams are opened when the export has begun") }
     let wakeup: Wakeup
@@ -333,7 +333,7 @@ final class SenderPerformer: Performer {
     session.queue.register(join.stream, wakeup)
     let setup = setup
     return SenderWorker("stream \(join.stream)") {
-      Report(.streamEnded(number, join.stream, session.carry(join, by: road, wakeup, attempts: attempts, setup)))
+      Report(.streamEnded(number, join.stream, session.carry(join, by: route, wakeup, attempts: attempts, setup)))
     } failing: {
       .streamEnded(number, join.stream, .failed($0))
     }

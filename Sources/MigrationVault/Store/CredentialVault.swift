@@ -201,11 +201,11 @@ package final class CredentialVault: CredentialStorage {
     return name
   }
 
-  private func storePlace(_ folder: SharedDirectory) throws(Failure) -> StoreKey.Place {
-    func place() throws(SystemError) -> StoreKey.Place {
+  private func storePlace(_ folder: SharedDirectory) throws(Failure) -> StoreKey.Location {
+    func place() throws(SystemError) -> StoreKey.Location {
       let status = try folder.directory.status()
       let path = try Directory.open(self.folder.home).canonicalPath()
-      return StoreKey.Place(path: path, device: status.device, inode: status.inode)
+      return StoreKey.Location(path: path, device: status.device, inode: status.inode)
     }
     return try Failure.wrapping(.failed, "\(VisibleText.quoted(self.folder.home)) cannot be examined", place())
   }

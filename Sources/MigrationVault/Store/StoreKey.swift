@@ -8,14 +8,14 @@ import MigrationWire
 final class StoreKey: Sendable {
   /// The place of a store. A moved store has another path, and a store that was restored from a
   /// backup has another inode.
-  struct Place: Equatable, Sendable {
+  struct Location: Equatable, Sendable {
     /// PEER_HOME's absolute path, without links.
     let path: [UInt8]
     let device: UInt64
     let inode: UInt64
 
     /// Whether the store of this place is the store at another place.
-    func isSame(as other: Place) -> Bool {
+    func isSame(as other: Location) -> Bool {
       path == other.path || inode == other.inode && device == other.device
     }
   }
@@ -23,9 +23,9 @@ final class StoreKey: Sendable {
   /// The store's name.
   let store: String
   let key: SealingKey
-  let place: Place
+  let place: Location
 
-  init(_ store: String, _ key: consuming SealingKey, _ place: Place) {
+  init(_ store: String, _ key: consuming SealingKey, _ place: Location) {
     self.store = store
     self.key = key
     self.place = place
@@ -53,12 +53,12 @@ final class StoreKey: Sendable {
     var key = try reader.array(bytes.span, SealingKey.byteCount)
     defer { cleanse(&key) }
     let (device, inode) = (try reader.u64(bytes.span), try reader.u64(bytes.span))
-    let place = Place(path: try reader.rest(bytes.span), device: device, inode: inode)
+    let place = Location(path: try reader.rest(bytes.span), device: device, inode: inode)
     self.init(store, SealingKey(copying: key.span), place)
   }
 
   /// Draws the key of a new store, and writes it; durable when it returns.
-  static func make(for place: Place, in keys: KeysDirectory) throws(Failure) -> StoreKey {
+  static func make(for place: Location, in keys: KeysDirectory) throws(Failure) -> StoreKey {
     let key = StoreKey(SealedItem.drawnName(), .drawn(), place)
     var bytes = key.encoded
     defer { cleanse(&bytes) }
@@ -67,7 +67,7 @@ final class StoreKey: Sendable {
   }
 
   /// Reads the key of the store at a place. Updates the record of the place if possible.
-  static func read(_ store: String, at place: Place, in keys: KeysDirectory) throws(Failure) -> StoreKey {
+  static func read(_ store: String, at place: Location, in keys: KeysDirectory) throws(Failure) -> StoreKey {
     guard var bytes = try keys.read(store, limit: longest) else {
       throw Failure(
         .unavailable,

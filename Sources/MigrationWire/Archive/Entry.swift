@@ -2,7 +2,7 @@
 package typealias ChunkCheck = UInt64
 
 /// A piece of one generation of one file: bytes, or a hole that stands for zeros.
-package struct ChunkPlace: Equatable, Sendable {
+package struct FilePiece: Equatable, Sendable {
   package let path: ArchivePath
   package let generation: Generation
   package let range: Range<UInt64>
@@ -20,8 +20,8 @@ package struct ChunkPlace: Equatable, Sendable {
 package enum Entry: Equatable, Sendable {
   /// A record, and for a small file the whole content behind it.
   case item(ItemRecord, content: Content?)
-  case chunk(ChunkPlace, ChunkCheck, data: Range<Int>)
-  case hole(ChunkPlace, ChunkCheck)
+  case chunk(FilePiece, ChunkCheck, data: Range<Int>)
+  case hole(FilePiece, ChunkCheck)
 
   /// The content of a small file, in the same frame as its record.
   package struct Content: Equatable, Sendable {
@@ -83,7 +83,7 @@ package struct EntryReader: Sendable {
     let data = try reader.string(bytes)
     guard (1...Limits.chunk).contains(data.count) else { throw Violation(.limit, "a chunk") }
     let range = try range(offset, UInt64(data.count))
-    return .chunk(ChunkPlace(path: path, generation: generation, range: range), check, data: data)
+    return .chunk(FilePiece(path: path, generation: generation, range: range), check, data: data)
   }
 
   private mutating func hole(_ bytes: Span<UInt8>) throws(Violation) -> Entry {
@@ -93,7 +93,7 @@ package struct EntryReader: Sendable {
     guard length > 0 else { throw Violation(.value, "a hole") }
     let check = try reader.u64(bytes)
     let range = try range(offset, length)
-    return .hole(ChunkPlace(path: try path(bytes), generation: generation, range: range, isHole: true), check)
+    return .hole(FilePiece(path: try path(bytes), generation: generation, range: range, isHole: true), check)
   }
 
   private mutating func path(_ bytes: Span<UInt8>) throws(Violation) -> ArchivePath {
@@ -124,7 +124,7 @@ package enum EntryWriter {
   package static func length(of record: ItemRecord) -> Int { 1 + ByteWriter.stringSize(record.length) }
 
   /// A CHUNK or HOLE entry without its data, which follows.
-  package static func place(_ place: ChunkPlace, _ check: ChunkCheck, to writer: inout ByteWriter) {
+  package static func place(_ place: FilePiece, _ check: ChunkCheck, to writer: inout ByteWriter) {
     writer.u8(place.isHole ? Entry.Kind.hole : Entry.Kind.chunk)
     writer.u128(place.generation)
     writer.u64(place.range.lowerBound)
@@ -136,7 +136,7 @@ package enum EntryWriter {
   }
 
   /// The number of bytes of a CHUNK entry without its data.
-  package static func length(of place: ChunkPlace) -> Int {
+  package static func length(of place: FilePiece) -> Int {
     1 + 16 + 8 + 8 + ByteWriter.stringSize(place.path.bytes.count) + ByteWriter.varintSize(UInt64(place.range.count))
   }
 

@@ -116,7 +116,7 @@ package struct TransferKeys: Equatable, Sendable {
   }
 
   /// The check of a chunk whose bytes have these lanes (Protocol §9.3).
-  package func check(_ place: ChunkPlace, lanes: (UInt32, UInt32, UInt32)) -> ChunkCheck {
+  package func check(_ place: FilePiece, lanes: (UInt32, UInt32, UInt32)) -> ChunkCheck {
     var hash = SipHash(key: hashKey)
     hash.combine(7 as UInt8)
     hash.combine(place.isHole ? Entry.Kind.hole : Entry.Kind.chunk)

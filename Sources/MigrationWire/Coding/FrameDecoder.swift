@@ -98,7 +98,7 @@ package struct FrameType: RawRepresentable, Hashable, Sendable {
   package static let data = FrameType(rawValue: 0x31)
   package static let ack = FrameType(rawValue: 0x32)
   package static let end = FrameType(rawValue: 0x33)
-  package static let ways = FrameType(rawValue: 0x80)
+  package static let addresses = FrameType(rawValue: 0x80)
 
   /// Whether a version that does not know the type skips the frame.
   package var mayBeIgnored: Bool { rawValue >= 0x80 }

@@ -32,8 +32,8 @@ package struct Failure: Error, Equatable, Sendable, CustomStringConvertible {
     /// An item with this name exists at the destination.
     case exists
     case noSpace
-    /// Another transfer that is served at this moment claims the room, or a name.
-    case claimed
+    /// Another transfer that is served at this moment has reserved the room, or a name.
+    case reserved
     /// The destination cannot be used.
     case unfit
     /// Another process uses the destination.
@@ -189,7 +189,7 @@ package struct Failure: Error, Equatable, Sendable, CustomStringConvertible {
   package var isTold: Bool { if case .told = code { true } else { false } }
 
   /// Whether the sender reconnects by itself.
-  package var isReconnectable: Bool { code == .connection || code == .claimed || code == .told(.silent) }
+  package var isReconnectable: Bool { code == .connection || code == .reserved || code == .told(.silent) }
 
   /// Whether it ends one part, and others may still succeed.
   package var isOfPart: Bool {
@@ -262,7 +262,7 @@ extension Failure.Code {
     case .unreachable: (.silent, nil, .connectionLost, nil)
     case .idle:
       (.silent, .idle, .connectionLost, "The received data is kept: the sender may continue at any time.")
-    case .claimed: (.silent, .claimed, .connectionLost, nil)
+    case .reserved: (.silent, .reserved, .connectionLost, nil)
     case .superseded: (.superseded, nil, .connectionLost, nil)
     case .violation: (.violation, nil, .failed, nil)
     case .announcement: (.announcement, nil, .failed, nil)

@@ -95,7 +95,7 @@ extension Close.Cause {
     case .unreadable: "it cannot read what it is to send"
     case .forgotten: "its user has forgotten this device"
     case .idle: "no data came for two minutes, or hardly any, and another device is waiting"
-    case .claimed:
+    case .reserved:
       name.map { "another device sends \($0) to the same folder at this moment" }
         ?? "another device sends so much at this moment that there may be no room for this"
     case .elsewhere: "another transfer is served there at this moment"

@@ -5,7 +5,7 @@ package enum JournalRecord: Equatable, Sendable {
   /// A complete item; for a small file with the lanes of its whole content.
   case item(ItemRecord, PieceLanes?)
   /// A range that is in its staging file.
-  case range(ChunkPlace, PieceLanes)
+  case range(FilePiece, PieceLanes)
   /// The record of a file whose bytes are in `range` records.
   case sealed(ItemRecord)
   /// Every earlier record about this path is void.
@@ -222,7 +222,7 @@ package enum JournalRecord: Equatable, Sendable {
       guard start < end, end <= Limits.fileSize else { throw Violation(.value, subject) }
       let lanes = try PieceLanes(&reader, bytes)
       let path = try ArchivePath(try reader.rest(bytes))
-      self = .range(ChunkPlace(path: path, generation: generation, range: start..<end, isHole: isHole), lanes)
+      self = .range(FilePiece(path: path, generation: generation, range: start..<end, isHole: isHole), lanes)
     case 4: self = .sealed(try ItemRecord(bytes, try reader.take(reader.remaining)))
     case 5: self = .discarded(try ArchivePath(try reader.rest(bytes)))
     case 6: self = .synced(upTo: try reader.u64(bytes))

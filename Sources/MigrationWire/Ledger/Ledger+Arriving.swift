@@ -1,7 +1,7 @@
 /// Arriving entries: whether each is new, held or contradictory, and whether the offer allows it.
 extension Ledger {
   /// Decides about a chunk or hole with a valid tag.
-  package mutating func admit(_ place: ChunkPlace) throws(Violation) -> Admission {
+  package mutating func admit(_ place: FilePiece) throws(Violation) -> Admission {
     if let file = incomplete[place.path], file.generation == place.generation {
       if file.isRefused { return .held }
       if let record = file.record, place.range.upperBound > record.size {
@@ -26,7 +26,7 @@ extension Ledger {
     return .write(try open(place.path, place.generation), isNew: true, discarded: discarded)
   }
 
-  private mutating func take(_ place: ChunkPlace) throws(Violation) {
+  private mutating func take(_ place: FilePiece) throws(Violation) {
     let count = UInt64(place.range.count)
     try checkBytes(count)
     try budget.take(place)
@@ -35,7 +35,7 @@ extension Ledger {
 
   /// Notes that the bytes of an admitted place are written. Returns the file's number and record
   /// once, when the file is complete.
-  package mutating func stage(_ place: ChunkPlace) -> (FileNumber, ItemRecord)? {
+  package mutating func stage(_ place: FilePiece) -> (FileNumber, ItemRecord)? {
     admittedBytes = admittedBytes.subtractingClamped(UInt64(place.range.count))
     guard let index = incomplete.index(forKey: place.path),
       incomplete.values[index].generation == place.generation, !incomplete.values[index].isRefused
@@ -152,7 +152,7 @@ extension Ledger {
   }
 
   /// Restores a range that is in its staging file. Returns the record if the file is now complete.
-  package mutating func restore(_ place: ChunkPlace) throws(Violation) -> ItemRecord? {
+  package mutating func restore(_ place: FilePiece) throws(Violation) -> ItemRecord? {
     guard !isSettled(path: place.path, place.generation) else { return nil }
     var file = restored(place.path, place.generation)
     let before = file.ranges.count

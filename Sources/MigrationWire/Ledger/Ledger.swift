@@ -126,7 +126,7 @@ package struct Ledger: Sendable {
   func isComplete(_ mark: Mark) -> Bool { complete.contains(KeyedHash(value: mark)) }
 
   /// Whether every byte of a piece is held.
-  package func holds(_ place: ChunkPlace) -> Bool {
+  package func holds(_ place: FilePiece) -> Bool {
     guard let file = incomplete[place.path], file.generation == place.generation else {
       return isSettled(path: place.path, place.generation)
     }

@@ -30,7 +30,7 @@ struct SessionBudget: Sendable {
   }
 
   /// Counts a piece of a file.
-  mutating func take(_ place: ChunkPlace) throws(Violation) {
+  mutating func take(_ place: FilePiece) throws(Violation) {
     note(place.path)
     if !place.isHole { content = content.addingClamped(UInt64(place.range.count)) }
     try checkMetadata()

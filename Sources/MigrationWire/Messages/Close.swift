@@ -60,7 +60,7 @@ package struct Close: Equatable, Sendable {
     package static let unreadable = Cause(rawValue: 11)
     package static let forgotten = Cause(rawValue: 12)
     package static let idle = Cause(rawValue: 13)
-    package static let claimed = Cause(rawValue: 14)
+    package static let reserved = Cause(rawValue: 14)
     package static let elsewhere = Cause(rawValue: 15)
     package static let ending = Cause(rawValue: 16)
     package static let appHasData = Cause(rawValue: 17)

@@ -18,7 +18,7 @@ package enum ControlMessage: Equatable, Sendable {
   case ping(UInt64)
   case pong(UInt64)
   case close(Close)
-  case ways(Ways)
+  case addresses(Addresses)
 
   /// Reads the body of a frame; nil for a frame of a later version that may be ignored.
   package init?(_ type: FrameType, _ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
@@ -43,7 +43,7 @@ package enum ControlMessage: Equatable, Sendable {
     case .ping: self = .ping(try Self.token(bytes, range))
     case .pong: self = .pong(try Self.token(bytes, range))
     case .close: self = .close(try Close(bytes, range))
-    case .ways: self = .ways(try Ways(bytes, range))
+    case .addresses: self = .addresses(try Addresses(bytes, range))
     case let type where type.mayBeIgnored: return nil
     case .join, .data, .ack, .end: throw Violation(.state, "a data frame on the control connection")
     default: throw Violation(.unknown, "a frame")
@@ -73,7 +73,7 @@ package enum ControlMessage: Equatable, Sendable {
     case .ping(let token): (.ping, { $0.u64(token) })
     case .pong(let token): (.pong, { $0.u64(token) })
     case .close(let message): (.close, message.write)
-    case .ways(let message): (.ways, message.write)
+    case .addresses(let message): (.addresses, message.write)
     }
   }
 

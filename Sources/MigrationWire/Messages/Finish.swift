@@ -11,15 +11,15 @@ package struct Finish: Equatable, Sendable {
   /// them.
   package let withheld: UInt64
   /// Attributes that are never transferred, in ascending order of their names.
-  package let leftBehind: [LeftBehind]
+  package let lostAttributes: [LostAttribute]
   private var unknown = Fields()
 
   package init(
     total: Tally, unsent: UInt64, digest: UInt128, leftOut: LeftOut = LeftOut(), withheld: UInt64 = 0,
-    leftBehind: [LeftBehind] = []
+    lostAttributes: [LostAttribute] = []
   ) {
     self.withheld = withheld
-    self.leftBehind = leftBehind
+    self.lostAttributes = lostAttributes
     self.leftOut = leftOut
     self.total = total
     self.unsent = unsent
@@ -34,7 +34,7 @@ package struct Finish: Equatable, Sendable {
     digest = try fields.requiredNumber(4, subject)
     leftOut = try LeftOut(fields, present: 5, differing: 6, removed: 9, subject)
     withheld = try fields.count(7, subject)
-    leftBehind = try fields.read(8, subject, LeftBehind.readList) ?? []
+    lostAttributes = try fields.read(8, subject, LostAttribute.readList) ?? []
     unknown = fields.unknown(besides: 1...9)
   }
 
@@ -46,9 +46,9 @@ package struct Finish: Equatable, Sendable {
     if leftOut.present > 0 { fields.append(5) { $0.u64(leftOut.present) } }
     if leftOut.differing > 0 { fields.append(6) { $0.u64(leftOut.differing) } }
     if withheld > 0 { fields.append(7) { $0.u64(withheld) } }
-    if !leftBehind.isEmpty {
+    if !lostAttributes.isEmpty {
       fields.append(8) { writer in
-        for attribute in leftBehind { attribute.write(to: &writer) }
+        for attribute in lostAttributes { attribute.write(to: &writer) }
       }
     }
     if leftOut.removed > 0 { fields.append(9) { $0.u64(leftOut.removed) } }
@@ -132,7 +132,7 @@ extension Fields {
 
 /// An attribute that is never transferred, and the number of source items that have it (Protocol
 /// §6.5).
-package struct LeftBehind: Equatable, Sendable {
+package struct LostAttribute: Equatable, Sendable {
   package let name: [UInt8]
   package let count: UInt64
 
@@ -142,9 +142,9 @@ package struct LeftBehind: Equatable, Sendable {
   }
 
   /// Reads a list of attributes.
-  static func readList(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [LeftBehind] {
+  static func readList(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [LostAttribute] {
     let subject = "the attributes that are left behind"
-    var list: [LeftBehind] = []
+    var list: [LostAttribute] = []
     repeat {
       let name = try reader.stringBytes(bytes)
       guard (1...Limits.attributeName).contains(name.count),
@@ -152,8 +152,8 @@ package struct LeftBehind: Equatable, Sendable {
       else {
         throw Violation(.value, subject)
       }
-      guard list.count < Limits.leftBehind else { throw Violation(.limit, subject) }
-      list.append(LeftBehind(name: name, count: try reader.u64(bytes)))
+      guard list.count < Limits.lostAttributes else { throw Violation(.limit, subject) }
+      list.append(LostAttribute(name: name, count: try reader.u64(bytes)))
     } while !reader.isAtEnd
     return list
   }

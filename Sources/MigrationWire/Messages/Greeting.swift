@@ -12,7 +12,7 @@ package struct Features: OptionSet, Sendable {
   /// Can decode zstd.
   package static let zstd = Features(rawValue: 1)
   /// Takes the other end's addresses.
-  package static let ways = Features(rawValue: 2)
+  package static let addresses = Features(rawValue: 2)
 }
 
 /// Protocol §6.1: an end introduces itself.

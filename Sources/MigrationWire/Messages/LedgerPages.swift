@@ -126,7 +126,7 @@ package struct Partial: Equatable, Sendable {
 }
 
 /// A part of a ledger, in the order of Protocol §6.4.
-package struct LedgerPart: Equatable, Sendable {
+package struct LedgerPage: Equatable, Sendable {
   package var pages: [Held]
   package var partials: [Partial]
   /// The totals of the whole ledger, in its last part.

@@ -1,15 +1,15 @@
 /// Protocol §6.2: the receiver's judgement of a plan.
 package struct Verdict: Equatable, Sendable {
   /// The judgement of one part.
-  package enum Part: Equatable, Sendable {
+  package enum Judgement: Equatable, Sendable {
     /// The roots that are left out, ascending.
-    case taken(without: [LeftOutRoot] = [])
+    case taken(without: [RefusedRoot] = [])
     case refused(Close)
     /// An earlier session has finished it.
     case finished
   }
 
-  package struct LeftOutRoot: Equatable, Sendable {
+  package struct RefusedRoot: Equatable, Sendable {
     /// Its position among the roots of the part.
     package let root: UInt32
     package let code: Close.Code
@@ -36,14 +36,14 @@ package struct Verdict: Equatable, Sendable {
   /// The number of data streams that may be joined at a time.
   package let streams: UInt16
   /// One for each part of the plan.
-  package let parts: [Part]
+  package let parts: [Judgement]
   package let flags: Flags
   private var unknown = Fields()
   /// Of the parts that are not refused, by their numbers; a refusal has its own.
   private var unknownOfParts: [Int: Fields] = [:]
 
   package init(
-    transfer: TransferID, session: SessionID, window: UInt64, streams: UInt16, parts: [Part], flags: Flags = []
+    transfer: TransferID, session: SessionID, window: UInt64, streams: UInt16, parts: [Judgement], flags: Flags = []
   ) {
     self.transfer = transfer
     self.session = session
@@ -80,14 +80,14 @@ package struct Verdict: Equatable, Sendable {
 
   private static func part(
     _ bytes: Span<UInt8>, _ range: Range<Int>
-  ) throws(Violation) -> (part: Part, unknown: Fields) {
+  ) throws(Violation) -> (part: Judgement, unknown: Fields) {
     let subject = "the verdict of a part"
     let fields = try Fields(bytes, range, of: subject)
     let code: UInt16 = try fields.requiredNumber(1, subject)
     let isBare = fields.unknown(besides: [1, 9]).all.allSatisfy { $0.tag > 10 }
     switch code {
     case taken, finished:
-      let without = try fields.read(9, subject, readLeftOut)
+      let without = try fields.read(9, subject, readRefused)
       guard isBare, code == taken || without == nil else { throw Violation(.field, subject) }
       return (code == taken ? .taken(without: without ?? []) : .finished, fields.unknown(besides: 1...10))
     default:
@@ -96,11 +96,11 @@ package struct Verdict: Equatable, Sendable {
     }
   }
 
-  private static func readLeftOut(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [LeftOutRoot] {
+  private static func readRefused(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [RefusedRoot] {
     let subject = "the roots that are left out"
-    var list: [LeftOutRoot] = []
+    var list: [RefusedRoot] = []
     repeat {
-      let root = LeftOutRoot(root: try reader.u32(bytes), code: Close.Code(rawValue: try reader.u16(bytes)))
+      let root = RefusedRoot(root: try reader.u32(bytes), code: Close.Code(rawValue: try reader.u16(bytes)))
       guard list.last.map({ $0.root < root.root }) ?? true else { throw Violation(.value, subject) }
       list.append(root)
     } while !reader.isAtEnd
@@ -122,7 +122,7 @@ package struct Verdict: Equatable, Sendable {
     fields.write(with: unknown, to: &writer)
   }
 
-  private static func write(_ part: Part, with unknown: Fields, to writer: inout ByteWriter) {
+  private static func write(_ part: Judgement, with unknown: Fields, to writer: inout ByteWriter) {
     var fields = Fields()
     switch part {
     case .taken(let without):

@@ -120,9 +120,9 @@ package enum RelayFrame: Equatable, Sendable {
   case challenge([UInt8])
   case place(RelayPlace)
   /// Where the caller is, as the relay sees it.
-  case ring(RelayCall, Way)
+  case ring(RelayCall, InternetAddress)
   /// Where this device itself is, as the relay sees it.
-  case joined(Way)
+  case joined(InternetAddress)
   case ping
   case pong
   /// `wait` is in seconds.
@@ -173,8 +173,8 @@ package enum RelayFrame: Equatable, Sendable {
       self = .place(place)
     case 0x03:
       let call = RelayCall(try reader.array(bytes, RelayCall.size))
-      self = .ring(call, try Way(&reader, bytes, of: "a frame of a relay"))
-    case 0x04: self = .joined(try Way(&reader, bytes, of: "a frame of a relay"))
+      self = .ring(call, try InternetAddress(&reader, bytes, of: "a frame of a relay"))
+    case 0x04: self = .joined(try InternetAddress(&reader, bytes, of: "a frame of a relay"))
     case 0x05: self = .ping
     case 0x06: self = .pong
     case 0x07:

@@ -14,13 +14,13 @@ package struct NamingBudget: Equatable, Sendable {
   }
 }
 
-/// How many WAYS a session may still bring (Protocol §6.9).
-struct WaysCount: Equatable, Sendable {
+/// How many ADDRESSES a session may still bring (Protocol §6.9).
+struct AddressesCount: Equatable, Sendable {
   private static let most = 16
   private var count = 0
 
   mutating func take() throws(Violation) {
-    guard count < Self.most else { throw Violation(.limit, "the ways") }
+    guard count < Self.most else { throw Violation(.limit, "the addresses") }
     count += 1
   }
 }

@@ -5,8 +5,8 @@ package enum VisibleText {
     // The other device can send thousands of long names: each becomes one text, not one text for
     // each byte.
     var shown: [UInt8] = []
-    for part in Decoding(Array(bytes)) {
-      switch part {
+    for piece in Decoding(Array(bytes)) {
+      switch piece {
       case .scalar("\\"): shown += "\\\\".utf8
       case .scalar(let scalar): append(scalar, to: &shown)
       case .byte(let byte):
@@ -86,7 +86,7 @@ package enum VisibleText {
 
   /// The scalars of valid UTF-8, and the single bytes of everything else.
   struct Decoding: Sequence, IteratorProtocol {
-    enum Part {
+    enum Piece {
       case scalar(Unicode.Scalar)
       case byte(UInt8)
     }
@@ -96,7 +96,7 @@ package enum VisibleText {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    mutating func next() -> Part? {
+    mutating func next() -> Piece? {
       guard position < bytes.count else { return nil }
       let first = bytes[position]
       guard let (scalar, length) = decode(first) else {
@@ -136,12 +136,12 @@ package enum VisibleText {
   package static func quoted(_ name: some Sequence<UInt8>) -> String {
     let bytes = Array(name)
     let scalars = Decoding(bytes)
-    let isPlain = scalars.allSatisfy { part in
-      if case .scalar(let scalar) = part { scalar != "'" && scalar != "\\" && !isUnsafe(scalar) } else { false }
+    let isPlain = scalars.allSatisfy { piece in
+      if case .scalar(let scalar) = piece { scalar != "'" && scalar != "\\" && !isUnsafe(scalar) } else { false }
     }
     guard !isPlain else { return "'" + String(decoding: bytes, as: UTF8.self) + "'" }
     var shown = Array("$'".utf8)
-    for part in scalars { appendANSI(part, to: &shown) }
+    for piece in scalars { appendANSI(piece, to: &shown) }
     return String(decoding: shown, as: UTF8.self) + "'"
   }
 
@@ -170,8 +170,8 @@ package enum VisibleText {
   }
 
   /// Appends one part in the form of `$'…'`.
-  private static func appendANSI(_ part: Decoding.Part, to shown: inout [UInt8]) {
-    switch part {
+  private static func appendANSI(_ piece: Decoding.Piece, to shown: inout [UInt8]) {
+    switch piece {
     case .byte(let byte): appendEscape("\\x", UInt32(byte), 2, to: &shown)
     case .scalar(let scalar):
       switch scalar {

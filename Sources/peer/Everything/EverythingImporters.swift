@@ -63,7 +63,7 @@ final class EverythingImporters: Importers {
   var request: AppRequest? { nil }
   var graceAtTheEnd: Double { AppImporter.grace }
 
-  func places(of part: Part) -> RootPlaces? { keyed.places(of: part) }
+  func places(of part: Part) -> RootDestinations? { keyed.places(of: part) }
 
   func judge(of part: Part) throws(Failure) -> any PartJudge {
     if !part.homePaths.isEmpty { traces.withLock { $0.homePaths = part.homePaths } }

@@ -28,7 +28,7 @@ struct KeyedArrivals {
     switch part.contents {
     case .role(HomeFolder.role, _):
       let places = HomeFolders.receiving(in: home.directory).map
-      return FolderImporter(area, existing: .merge, places: try RootPlaces(places))
+      return FolderImporter(area, existing: .merge, places: try RootDestinations(places))
     case .files(let app, let roots):
       guard let arrival = arrival(of: app) else {
         throw Failure(
@@ -38,7 +38,7 @@ struct KeyedArrivals {
       try check(arrival, roots, of: part)
       let data = ArrivingData(arrival, paths: oldPaths(part.homePaths), tell: tell)
       return FolderImporter(
-        area, existing: .setAside, places: try RootPlaces(arrival.places),
+        area, existing: .setAside, places: try RootDestinations(arrival.places),
         preparing: { (files) throws(Failure) in try data.prepare(files) },
         completing: loading(app, arrival), settingAside: { asides.note($0, of: app, tell) })
     case .role, .folders, .app, .unknown: throw Failure(notTaken: part)
@@ -46,10 +46,10 @@ struct KeyedArrivals {
   }
 
   /// Where the roots of a part lie here.
-  func places(of part: Part) -> RootPlaces? {
+  func places(of part: Part) -> RootDestinations? {
     switch part.contents {
-    case .role(HomeFolder.role, _): try? RootPlaces(HomeFolders.receiving(in: home.directory).map)
-    case .files(let app, _): arrival(of: app).flatMap { try? RootPlaces($0.places) }
+    case .role(HomeFolder.role, _): try? RootDestinations(HomeFolders.receiving(in: home.directory).map)
+    case .files(let app, _): arrival(of: app).flatMap { try? RootDestinations($0.places) }
     case .role, .folders, .app, .unknown: nil
     }
   }

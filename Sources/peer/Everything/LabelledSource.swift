@@ -28,11 +28,11 @@ final class LabelledSource: ItemSource {
 
   private let source: any ItemSource
   private let label: Part.Label
-  let places: RootPlaces?
+  let places: RootDestinations?
   private let use: Use?
 
   /// - Parameter places: where the roots are in the home, if their names are keys.
-  init(_ source: any ItemSource, _ label: Part.Label, places: RootPlaces? = nil, use: Use? = nil) {
+  init(_ source: any ItemSource, _ label: Part.Label, places: RootDestinations? = nil, use: Use? = nil) {
     self.source = source
     self.label = label
     self.places = places

@@ -12,10 +12,10 @@ struct MigrationRecord: Sendable {
   private var only: Part?
   private var onlyResult: TransferResult?
   private var ends: [UInt16: PartEnd] = [:]
-  private var unplaced: [UInt16: [PartEnd]] = [:]
-  private var renamed: [UInt16: [UnsentList.Renaming]] = [:]
+  private var refusedRoots: [UInt16: [PartEnd]] = [:]
+  private var renamed: [UInt16: [NotStoredList.Renaming]] = [:]
   /// The items that were renamed since the last end of a part.
-  private var newlyRenamed: [UnsentList.Renaming] = []
+  private var newlyRenamed: [NotStoredList.Renaming] = []
   /// Whether items are missing whose causes a user can remove: since the last end of a part, and in all that arrived.
   private var newlyLacks = false, lacks = false
   private var seconds: [UInt16: Double] = [:]
@@ -36,7 +36,7 @@ struct MigrationRecord: Sendable {
     case .notStored(let item, _): if ![.notSendable, .existsAndDiffers].contains(item.reason) { newlyLacks = true }
     case .resumed: newlyLacks = false
     case .renamed(let path, let target):
-      newlyRenamed.append(UnsentList.Renaming(path: path, target: target))
+      newlyRenamed.append(NotStoredList.Renaming(path: path, target: target))
     case .partEnded(let end) where end.root == nil:
       if case .success = end.result, ends[end.number].map({ $0.result.failure != nil }) ?? true {
         (renamed[end.number], newlyRenamed) = (newlyRenamed, [])
@@ -46,8 +46,8 @@ struct MigrationRecord: Sendable {
       ends[end.number] = end
       begun = now
     case .partEnded(let end):
-      let isKnown = unplaced[end.number]?.contains { $0.root == end.root } == true
-      if !isKnown { unplaced[end.number, default: []].append(end) }
+      let isKnown = refusedRoots[end.number]?.contains { $0.root == end.root } == true
+      if !isKnown { refusedRoots[end.number, default: []].append(end) }
     default: break
     }
   }
@@ -61,7 +61,7 @@ struct MigrationRecord: Sendable {
   /// The table of a plan of several parts, what stays behind, and what is to be done; none where there is none of that.
   /// `command` is the command line of this device, to be pasted.
   func table(_ command: String) -> MigrationTable? {
-    if parts.isEmpty && leftOut.isEmpty && unplaced.isEmpty && advice.isEmpty { return nil }
+    if parts.isEmpty && leftOut.isEmpty && refusedRoots.isEmpty && advice.isEmpty { return nil }
     return MigrationTable(rows: rows, leftOut: leftOut, next: next(command) + advice)
   }
 
@@ -76,10 +76,10 @@ struct MigrationRecord: Sendable {
   var packages: Set<String> { Set((parts + [only].compactMap(\.self)).flatMap(\.packages)) }
 
   private var rows: [MigrationTable.Row] {
-    let count = max(parts.count, unplaced.isEmpty ? 0 : 1)
+    let count = max(parts.count, refusedRoots.isEmpty ? 0 : 1)
     return (0..<count).flatMap { index in
       let number = UInt16(index)
-      let roots = (unplaced[number] ?? []).map { row($0, named: VisibleText.of($0.root ?? [])) }
+      let roots = (refusedRoots[number] ?? []).map { row($0, named: VisibleText.of($0.root ?? [])) }
       guard index < parts.count else { return roots }
       guard let end = ends[number] else {
         return [MigrationTable.Row(name: parts[index].name, state: .skipped, reason: "it was not tried")] + roots
@@ -113,7 +113,7 @@ struct MigrationRecord: Sendable {
 
   private func next(_ command: String) -> [String] {
     // What was not taken has no cause to remove: its hint says how it follows.
-    let failed = (ends.values.filter { !$0.result.isWhole } + unplaced.values.joined()).filter { !$0.isDeclined }
+    let failed = (ends.values.filter { !$0.result.isWhole } + refusedRoots.values.joined()).filter { !$0.isDeclined }
     if failed.isEmpty {
       let isOfEarlierRun = parts.count > 1 && rows.contains { $0.state == .finished }
       let isNewer = isOfEarlierRun || leftOut.contains(where: \.isNewer)

@@ -30,7 +30,7 @@ struct MigrationTable {
     /// The bytes that crossed the wire in this run.
     var sentBytes: UInt64 = 0
     var seconds: Double?
-    var renamed: [UnsentList.Renaming] = []
+    var renamed: [NotStoredList.Renaming] = []
     /// How many items of it could not be sent or stored.
     var missing: UInt64 = 0
 

@@ -24,7 +24,7 @@ struct ChosenEverything {
   var inventory: Inventory
   private(set) var choice: PlanChoice
   /// The transfer of an earlier run that is to go on.
-  private var continued: RememberedTransfer?
+  private var continued: TransferRecord?
   /// The origins of its parts, with their positions in its plan.
   private var earlier: [[UInt8]: Int] = [:]
   /// What would move if none went on.
@@ -131,7 +131,7 @@ struct ChosenEverything {
   }
 
   /// The origins of an entry, or of a part.
-  private func names(_ app: MovableApp?, _ places: [MigrationApps.Place]) -> [[UInt8]] {
+  private func names(_ app: MovableApp?, _ places: [HomeItem]) -> [[UInt8]] {
     guard let app, places.isEmpty else { return places.map { path(of: $0) } }
     if app.kind == .settings { return [settingsPath(app)] }
     return [AppSource.origin(of: app.identifier)]
@@ -148,7 +148,7 @@ struct ChosenEverything {
 
   private func order(of part: ChosenPart) -> Int { names(of: part).compactMap { earlier[$0] }.min() ?? .max }
 
-  private func path(of place: MigrationApps.Place) -> [UInt8] {
+  private func path(of place: HomeItem) -> [UInt8] {
     place.target ?? homePath + [UInt8(ascii: "/")] + place.path
   }
 
@@ -242,7 +242,7 @@ struct ChosenEverything {
     telling tell: @escaping @Sendable (TransferEvent) -> Void
   ) throws(Failure) -> LabelledSource {
     let named = part.places.filter { $0.path.first != UInt8(ascii: "/") }
-    let places = try? RootPlaces(
+    let places = try? RootDestinations(
       Dictionary(named.map { (String(decoding: $0.root, as: UTF8.self), $0.path) }) { first, _ in first })
     let source = try FolderSource(
       roots: try part.roots(in: home, sharing: &parents), selecting: part.selection,

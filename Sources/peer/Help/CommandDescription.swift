@@ -3,7 +3,7 @@
 struct CommandDescription: Sendable {
   /// One way to write the command.
   struct Form: Sendable {
-    enum Part: Sendable {
+    enum Word: Sendable {
       /// A word that is shown as it is, such as `[DIR]`.
       case operand(String)
       /// A required option, by its name.
@@ -18,9 +18,9 @@ struct CommandDescription: Sendable {
       case more([String])
     }
 
-    let parts: [Part]
+    let parts: [Word]
 
-    init(_ parts: Part...) { self.parts = parts }
+    init(_ parts: Word...) { self.parts = parts }
   }
 
   /// A part of the description.

@@ -92,7 +92,7 @@ extension CommandDescription {
     forms.map { $0.parts.flatMap(words) }
   }
 
-  private func words(_ part: Form.Part) -> [String] {
+  private func words(_ part: Form.Word) -> [String] {
     switch part {
     case .operand(let word): [word]
     case .required(let name): [spelling(name)]

@@ -14,7 +14,7 @@ struct AdmissionWalk {
   private var now = 0.0
   private var arrivals = 0
   /// Those of strangers, and those of known addresses.
-  private var lobby: [Bool: Set<Ticket>] = [false: [], true: []]
+  private var acceptQueue: [Bool: Set<Ticket>] = [false: [], true: []]
   private var inside: [Bool: Set<Ticket>] = [false: [], true: []]
 
   init(_ input: ArraySlice<UInt8>) { self.input = InputBytes(input) }
@@ -32,15 +32,15 @@ struct AdmissionWalk {
     case 1:
       let few = input.byte()
       arrive(few < 250 ? 1 + Int(few % 4) : 60)
-    case 2: if let one = lobby[input.flag()]?.min() { admission.heard(one) }
-    case 3: for one in lobby.values.joined().sorted().prefix(input.flag() ? 2 : 80) { admission.heard(one) }
+    case 2: if let one = acceptQueue[input.flag()]?.min() { admission.heard(one) }
+    case 3: for one in acceptQueue.values.joined().sorted().prefix(input.flag() ? 2 : 80) { admission.heard(one) }
     case 4: letIn(isEngaged: input.flag())
     case 5: pass()
     case 6: moveOn()
     default:
       let one = admission.dismissOne(chance: input.u64())
-      promise((one == nil) == lobby.values.allSatisfy(\.isEmpty), "a lobby is taken for another")
-      if let one { Self.remove(one, from: &lobby, "a connection is dismissed that is not in the lobby") }
+      promise((one == nil) == acceptQueue.values.allSatisfy(\.isEmpty), "an accept queue is taken for another")
+      if let one { Self.remove(one, from: &acceptQueue, "a connection is dismissed that is not in the accept queue") }
     }
   }
 
@@ -55,9 +55,9 @@ struct AdmissionWalk {
       let from = first &+ UInt8(truncatingIfNeeded: index)
       let origin = Admission.Origin(address: "\(from)", network: "\(from >> 2)", isFamiliar: from & 3 == 0)
       let (ticket, turnedAway) = admission.arrive(origin, now: now, chance: UInt64(from))
-      lobby[ticket.isFamiliar]?.insert(ticket)
+      acceptQueue[ticket.isFamiliar]?.insert(ticket)
       if let turnedAway {
-        Self.remove(turnedAway, from: &lobby, "a connection is turned away that is not in the lobby")
+        Self.remove(turnedAway, from: &acceptQueue, "a connection is turned away that is not in the accept queue")
       }
     }
   }
@@ -66,7 +66,7 @@ struct AdmissionWalk {
     let chance = input.u64()
     for _ in 0..<100 {
       guard let (ticket, evicted) = admission.letIn(now: now, isEngaged: isEngaged, chance: chance) else { return }
-      Self.remove(ticket, from: &lobby, "a connection is let in that is not in the lobby")
+      Self.remove(ticket, from: &acceptQueue, "a connection is let in that is not in the accept queue")
       if let evicted { Self.remove(evicted, from: &inside, "a connection makes room that is not inside") }
       inside[ticket.isFamiliar]?.insert(ticket)
     }
@@ -75,12 +75,12 @@ struct AdmissionWalk {
   /// A connection advances, or leaves.
   private mutating func moveOn() {
     let isInside = input.flag()
-    guard let one = (isInside ? inside : lobby)[input.flag()]?.min() else { return }
+    guard let one = (isInside ? inside : acceptQueue)[input.flag()]?.min() else { return }
     if input.flag() {
       admission.advance(one, to: [.greeting, .secured, .asking][input.number(below: 3)], now: now)
     } else {
       admission.leave(one)
-      lobby[one.isFamiliar]?.remove(one)
+      acceptQueue[one.isFamiliar]?.remove(one)
       inside[one.isFamiliar]?.remove(one)
     }
   }
@@ -88,20 +88,20 @@ struct AdmissionWalk {
   private mutating func pass() {
     now += input.seconds()
     for one in admission.expire(now: now) {
-      Self.remove(one, from: &lobby, "a connection expires that is not in the lobby")
+      Self.remove(one, from: &acceptQueue, "a connection expires that is not in the accept queue")
     }
   }
 
   private func check() {
     var count = 0
     for (kind, places) in [(false, Admission.forStrangers), (true, Admission.forFamiliar)] {
-      guard let waiting = lobby[kind]?.count, let welcome = inside[kind]?.count else { continue }
-      promise(waiting <= places.lobby, "\(waiting) wait")
+      guard let waiting = acceptQueue[kind]?.count, let welcome = inside[kind]?.count else { continue }
+      promise(waiting <= places.acceptQueue, "\(waiting) wait")
       promise(welcome <= places.inside, "\(welcome) are inside")
       count += waiting + welcome
     }
     promise(admission.count == count, "connections are counted wrongly")
     let mayChange = admission.nextMoment(now: now, isEngaged: false) != nil
-    promise(mayChange || lobby.values.allSatisfy(\.isEmpty), "a lobby waits for nothing")
+    promise(mayChange || acceptQueue.values.allSatisfy(\.isEmpty), "an accept queue waits for nothing")
   }
 }

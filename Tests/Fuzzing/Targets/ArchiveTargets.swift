@@ -28,9 +28,9 @@ private func checkRemembered(_ bytes: [UInt8]) {
   hash.combine(writer.bytes)
   writer.u128(hash.finish())
   for file in [writer.bytes, bytes] {
-    guard let transfer = read({ try RememberedTransfer(encoded: file) }) else { continue }
+    guard let transfer = read({ try TransferRecord(encoded: file) }) else { continue }
     let encoded = transfer.encoded
-    guard let again = read({ try RememberedTransfer(encoded: encoded) }) else {
+    guard let again = read({ try TransferRecord(encoded: encoded) }) else {
       fatalError("a written transfer cannot be read")
     }
     promise(again == transfer, "a written transfer is another one")

@@ -11,7 +11,7 @@ struct LedgerWalk {
   private var input: InputBytes
   private var ledger = Ledger(keys: keys, bound: Bound(items: 4, bytes: 64, metadata: 4096))
   /// The pieces that are being written, and the records of finished items.
-  private var writing: [ChunkPlace] = []
+  private var writing: [FilePiece] = []
   private var finished: [ItemRecord] = []
   /// Whether a session has begun. Before it, the entries come from the journal.
   private var isReceiving = false
@@ -56,7 +56,7 @@ struct LedgerWalk {
     if case .write = try ledger.admit(place) { writing.append(place) }
   }
 
-  private mutating func finish(staged place: ChunkPlace) throws(Violation) {
+  private mutating func finish(staged place: FilePiece) throws(Violation) {
     guard let (_, record) = ledger.stage(place) else { return }
     try finish(record)
   }
@@ -105,13 +105,13 @@ struct LedgerWalk {
 
   // MARK: Values
 
-  private mutating func place() -> ChunkPlace? {
+  private mutating func place() -> FilePiece? {
     guard let path = input.path() else { return nil }
     let generation = Generation(input.byte() % 4)
     let isHole = input.flag()
     let start = min(isHole ? input.u64() : UInt64(input.byte()), Limits.fileSize - 1)
     let count = max(1, min(isHole ? input.u64() : UInt64(input.byte()), Limits.fileSize - start))
-    return ChunkPlace(path: path, generation: generation, range: start..<start + count, isHole: isHole)
+    return FilePiece(path: path, generation: generation, range: start..<start + count, isHole: isHole)
   }
 
   private mutating func record() -> ItemRecord? {

@@ -8,8 +8,8 @@ import MigrationWire
 /// After a message that was refused the conversation ends, as it does in a program.
 struct SessionWalk {
   private var input: InputBytes
-  private var sender = SenderSession()
-  private var receiver = ReceiverSession()
+  private var sender = SenderConversation()
+  private var receiver = ReceiverConversation()
   /// Messages that are valid at the other end: nothing of the input came before them.
   private var isIntact = true
   private var lastMark: Mark = 0
@@ -88,8 +88,8 @@ struct SessionWalk {
 
   /// Answers it.
   private mutating func judge() -> Bool {
-    guard let plan, isIntact, receiver.isWeighing else { return true }
-    let parts: [Verdict.Part] = plan.parts.indices.map { number in
+    guard let plan, isIntact, receiver.isJudgingPlan else { return true }
+    let parts: [Verdict.Judgement] = plan.parts.indices.map { number in
       if input.flag() { return .refused(Self.reason) }
       taken.append(UInt16(number))
       return .taken()
@@ -134,12 +134,12 @@ struct SessionWalk {
     return tell(receiver: sender.drop([lastMark]))
   }
 
-  private mutating func toReceiver(_ say: (inout SenderSession) -> ControlMessage?) -> Bool {
+  private mutating func toReceiver(_ say: (inout SenderConversation) -> ControlMessage?) -> Bool {
     guard let message = say(&sender) else { return true }
     return tell(receiver: message)
   }
 
-  private mutating func toSender(_ say: (inout ReceiverSession) -> ControlMessage?) -> Bool {
+  private mutating func toSender(_ say: (inout ReceiverConversation) -> ControlMessage?) -> Bool {
     guard let message = say(&receiver) else { return true }
     return tell(sender: message)
   }

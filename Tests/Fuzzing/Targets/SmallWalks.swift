@@ -22,7 +22,7 @@ func walkRace(_ bytes: InputBytes) {
       guard begun > 0 else { continue }
       let place = input.number(below: begun)
       failed.insert(place)
-      race.failed(place, by: [.refused, .silent, .noWay, .other("no")][input.number(below: 4)], now: now)
+      race.failed(place, by: [.refused, .silent, .noRoute, .other("no")][input.number(below: 4)], now: now)
     case 2: now = input.flag() ? max(now, race.nextMoment) : now + input.seconds()
     default:
       let spread = Double(input.byte()) / 255

@@ -19,7 +19,7 @@ extension FuzzTarget {
       if let length = read({ try PairingFrame.length(bytes.span.extracting(first: min(3, bytes.count))) }) {
         promise((3...68).contains(length), "a frame before READY has \(length) bytes")
       }
-      if let needed = Lobby.firstRecordNeeds(bytes.span) {
+      if let needed = AcceptQueue.firstRecordNeeds(bytes.span) {
         promise((5...16_389).contains(needed), "the first record needs \(needed) bytes")
       }
     },

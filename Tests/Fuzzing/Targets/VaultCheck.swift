@@ -20,7 +20,7 @@ final class VaultCheck: Sendable {
   private let folder: String
   private let accounts: AccountRecords
   private let keys: KeysDirectory
-  private let place = StoreKey.Place(path: Array("/home".utf8), device: 1, inode: 2)
+  private let place = StoreKey.Location(path: Array("/home".utf8), device: 1, inode: 2)
 
   private init() {
     folder = "\(access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp")/peer-fuzz-\(getpid())"

@@ -240,7 +240,7 @@ def violations():
     yield f"a small window = {plan(PHOTOS, NOTES).hex()} {verdict(*both, window=2621439).hex()}"
     yield f"no streams = {plan(PHOTOS, NOTES).hex()} {verdict(*both, streams=0).hex()}"
     way = (bytes([192, 0, 2, 7]), 47470)
-    yield f"17 ways = {frame('WAYS', listening=[way] * 9, dialling=[way] * 8).hex()}"
+    yield f"17 addresses = {frame('ADDRESSES', listening=[way] * 9, dialling=[way] * 8).hex()}"
     yield f"no way in a list = {wire.frame_of(0x80, bytes([1, 0])).hex()}"
     yield f"a way of the family 5 = {wire.frame_of(0x80, bytes([1, 7, 5, 192, 0, 2, 7, 9, 9])).hex()}"
     yield f"65 streams = {plan(PHOTOS, NOTES).hex()} {verdict(*both, streams=65).hex()}"
@@ -280,12 +280,12 @@ def ledgers():
         "HELD_END", items=0, bytes=2**64 - 1, unknown={255: LATER})
 
 
-def ways():
+def addresses():
     far = bytes.fromhex("20010db8000000000000000000000007")
-    yield "ways", "WAYS: listening at 192.0.2.7 and an IPv6 address, dialling from 203.0.113.9", frame(
-        "WAYS", listening=[(bytes([192, 0, 2, 7]), 47470), (far, 47470)], dialling=[(bytes([203, 0, 113, 9]), 40001)])
-    yield "ways-none", "WAYS without an address", frame("WAYS")
-    yield "ways-unknown", "WAYS with the unknown field 200", frame("WAYS", dialling=[(far, 1024)], unknown={200: LATER})
+    yield "addresses", "ADDRESSES: listening at 192.0.2.7 and an IPv6 address, dialling from 203.0.113.9", frame(
+        "ADDRESSES", listening=[(bytes([192, 0, 2, 7]), 47470), (far, 47470)], dialling=[(bytes([203, 0, 113, 9]), 40001)])
+    yield "addresses-none", "ADDRESSES without an address", frame("ADDRESSES")
+    yield "addresses-unknown", "ADDRESSES with the unknown field 200", frame("ADDRESSES", dialling=[(far, 1024)], unknown={200: LATER})
 
 
 def endings():
@@ -311,7 +311,7 @@ def endings():
         "FINISH", **finish, present=4000, differing=3)
     yield "finish-removed", "FINISH: 7 items were removed at the destination", frame("FINISH", **finish, removed=7)
     yield "finish-behind", "FINISH: 5 items are withheld, two attributes left behind", frame(
-        "FINISH", **finish, withheld=5, leftBehind=[(b"security.capability", 1), (b"security.selinux", 4000)])
+        "FINISH", **finish, withheld=5, lostAttributes=[(b"security.capability", 1), (b"security.selinux", 4000)])
     yield "finish-unknown", "FINISH with the unknown field 200", frame("FINISH", **finish, unknown={200: b""})
     for phase, name in enumerate(("verifying", "importing", "durable"), 1):
         yield f"progress-{name}", f"PROGRESS: phase {phase}, 5 of 12", frame("PROGRESS", phase=phase, done=5, total=12)
@@ -450,7 +450,7 @@ def check_line(kind, offset, path, data):
 
 def main():
     names = set()
-    for prefix, vectors in (("pairing-", pairing()), ("", openings()), ("", plans()), ("", ledgers()), ("", endings()), ("", ways()), ("", streams())):
+    for prefix, vectors in (("pairing-", pairing()), ("", openings()), ("", plans()), ("", ledgers()), ("", endings()), ("", addresses()), ("", streams())):
         for name, says, encoded in vectors:
             assert name not in names
             names.add(name)

@@ -147,21 +147,21 @@ REAL(int, connect, int file, const struct sockaddr *address, socklen_t length) {
   }
   int there = listener_at(socket->remote_port);
   note("connects to %d%s", socket->remote_port, there < 0 ? ", where nothing listens" : "");
-  struct socket *door = there < 0 ? NULL : &world->sockets[there];
-  if (!door || door->caller_count == most_callers) {
+  struct socket *listener = there < 0 ? NULL : &world->sockets[there];
+  if (!listener || listener->caller_count == most_callers) {
     socket->error = ECONNREFUSED;
     return fail(EINPROGRESS);
   }
   int number = add_socket();
   struct socket *other = &world->sockets[number];
   other->state = connected;
-  other->process = door->process;
-  other->port = door->port;
+  other->process = listener->process;
+  other->port = listener->port;
   other->remote_port = socket->port;
   other->since = socket->since;
   other->peer = file_of(file)->object;
   socket->peer = number;
-  door->callers[door->caller_count++] = number;
+  listener->callers[listener->caller_count++] = number;
   return fail(EINPROGRESS);
 }
 

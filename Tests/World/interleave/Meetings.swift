@@ -106,11 +106,11 @@ extension Meeting {
     return ([take, take], { holds.withLock { $0.count } == 1 ? nil : "\(holds.withLock { $0.count }) have it" })
   }
 
-  private static func remembered(_ transfer: TransferID) throws -> RememberedTransfer {
+  private static func remembered(_ transfer: TransferID) throws -> TransferRecord {
     let identity = try Identity.generate()
-    return RememberedTransfer(
+    return TransferRecord(
       transfer: transfer, role: .sender, identity: try identity.encoded(), peer: identity.fingerprint, label: "",
       address: "192.0.2.7:1", started: 1, lastSeen: 2, total: Tally(), held: Tally(), subject: .sources([[0x2F]]),
-      plan: Plan([Part(.folders([Root(kind: .file, name: [0x61])]), name: "a")]), parts: [RememberedTransfer.Part()])
+      plan: Plan([Part(.folders([Root(kind: .file, name: [0x61])]), name: "a")]), parts: [TransferRecord.Part()])
   }
 }

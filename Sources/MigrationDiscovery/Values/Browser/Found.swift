@@ -19,7 +19,7 @@ package struct Found: Hashable, Sendable {
   private struct Candidate {
     /// Its location. The host's name distinguishes runs of receivers; the id does not, because any
     /// device can copy it.
-    struct Place: Hashable {
+    struct HostAndPort: Hashable {
       let host: DNSName
       let port: UInt16
     }
@@ -30,7 +30,7 @@ package struct Found: Hashable, Sendable {
     let known: CachedInstance
 
     var instance: UInt64? { known.text?.0 }
-    var place: Place { Place(host: location.target, port: location.port) }
+    var place: HostAndPort { HostAndPort(host: location.target, port: location.port) }
 
     /// Whether its data about the same instance is more recent.
     func isNewer(than other: Candidate) -> Bool {
@@ -43,7 +43,7 @@ package struct Found: Hashable, Sendable {
   /// with its newest name: it is known on several interfaces, or by several names. Instances at
   /// different locations are different, regardless of their other data.
   static func all(_ caches: [UInt32: InterfaceCache]) -> [Found] {
-    var groups: [Candidate.Place: [Candidate]] = [:]
+    var groups: [Candidate.HostAndPort: [Candidate]] = [:]
     for (interface, cache) in caches {
       for (name, known) in cache.instances where known.isComplete {
         guard let location = known.location?.0, location.port > 0,

@@ -1,0 +1,104 @@
+import MigrationSystem
+import MigrationWire
+
+/// What belongs together by its names (Protocol §6.4): a file and its sidecar files, in which a
+/// database keeps changes of it; and everything in a folder under version control.
+enum ItemUnit {
+  private static let endings = ["-journal", "-shm", "-wal"].map { Array($0.utf8) }
+  /// The entries by which a folder is under version control.
+  static let markNames = [".git", ".hg", ".svn"].map { Array($0.utf8) }
+  /// The length of the longest ending.
+  static let longestEnding = 8
+
+  /// The name of the file whose sidecar file an item with this name may be.
+  static func base(of name: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+    guard let ending = endings.first(where: { name.count > $0.count && name.suffix($0.count) == $0[...] }) else {
+      return nil
+    }
+    return name.dropLast(ending.count)
+  }
+
+  /// A file of shared memory, which a database makes anew.
+  static func isMemory(_ name: ArraySlice<UInt8>) -> Bool { name.suffix(4) == Array("-shm".utf8)[...] }
+
+  /// The names that the sidecar files of a file may have.
+  static func sidecars(of base: ArraySlice<UInt8>) -> [[UInt8]] { endings.map { base + $0 } }
+
+  /// Whether the entries of a folder with such an entry are captured together: LevelDB names its newest
+  /// state in CURRENT, and a message of a Maildir moves from `new` to `cur`.
+  static func isCapturedMark(_ name: ArraySlice<UInt8>, _ kind: ItemKind) -> Bool {
+    switch kind {
+    case .file: name == Array("CURRENT".utf8)[...]
+    case .directory: name == Array("cur".utf8)[...]
+    case .symbolicLink, .hardLink, .metadata: false
+    }
+  }
+
+  /// Whether an open file is a database that keeps changes in sidecar files.
+  static func isDatabase(_ file: borrowing Descriptor) -> Bool {
+    let beginning = Array("SQLite format 3\0".utf8)
+    var bytes = [UInt8](repeating: 0, count: beginning.count)
+    // What cannot be read is named by itself.
+    return (try? file.readFully(at: 0, into: &bytes)) == beginning.count && bytes == beginning
+  }
+
+  /// The mailbox whose index has this name.
+  static func mailbox(ofIndex name: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+    let ending = Array(".msf".utf8)
+    return name.count > ending.count && name.suffix(ending.count) == ending[...] ? name.dropLast(ending.count) : nil
+  }
+
+  /// Whether a folder with an entry of this name is under version control.
+  static func isMark(_ name: ArraySlice<UInt8>) -> Bool {
+    name.first == UInt8(ascii: ".") && markNames.contains { $0[...] == name }
+  }
+
+  /// Those of the names in one folder that are sidecar files of another one, or have sidecar files.
+  static func members(of names: [[UInt8]]) -> Set<[UInt8]> {
+    let pairs = names.compactMap { name in base(of: name[...]).map { (name, Array($0)) } }
+    guard !pairs.isEmpty else { return [] }
+    let all = Set(names)
+    return Set(pairs.filter { all.contains($0.1) }.flatMap { [$0.0, $0.1] })
+  }
+}
+
+extension SourceTree {
+  private struct Name: Hashable {
+    let parent: Int32
+    let name: ArraySlice<UInt8>
+  }
+
+  /// For each item, the number of one of those that it belongs together with; -1 for one that
+  /// belongs to none. Empty if none does. A folder under version control belongs to its contents.
+  ///
+  /// What is captured together has more: the folders of LevelDB and of a Maildir, and a mailbox with its
+  /// index.
+  func units(captured isCaptured: Bool = false) -> [Int32] {
+    var folders: Set<Int32> = []
+    var sidecars: [Name: [Int]] = [:]
+    for (index, node) in nodes.enumerated() {
+      let name = name(node)
+      if ItemUnit.isMark(name) || isCaptured && ItemUnit.isCapturedMark(name, node.kind) { folders.insert(node.parent) }
+      if isCaptured, node.kind == .file, let mailbox = ItemUnit.mailbox(ofIndex: name) {
+        sidecars[Name(parent: max(node.parent, -1), name: mailbox), default: []].append(index)
+      }
+      guard node.kind != .directory, let base = ItemUnit.base(of: name) else { continue }
+      sidecars[Name(parent: max(node.parent, -1), name: base), default: []].append(index)
+    }
+    guard !folders.isEmpty || !sidecars.isEmpty else { return [] }
+    var units = [Int32](repeating: -1, count: nodes.count)
+    // A directory precedes its entries.
+    for (index, node) in nodes.enumerated() {
+      if node.parent >= 0, units[Int(node.parent)] >= 0 {
+        units[index] = units[Int(node.parent)]
+      } else if folders.contains(Int32(index)) {
+        units[index] = Int32(index)
+      } else if !sidecars.isEmpty, node.kind != .directory,
+        let others = sidecars[Name(parent: max(node.parent, -1), name: name(node))]
+      {
+        for member in others + [index] { units[member] = Int32(index) }
+      }
+    }
+    return units
+  }
+}

@@ -1,0 +1,88 @@
+package import MigrationWire
+
+/// When an end of a relayed session tries the other end's addresses (Protocol §6.9): in rounds, of
+/// which a session has few. Times are seconds on one clock.
+package struct DirectRounds: Sendable {
+  /// For how many seconds a round lasts.
+  package static let length = 5.0
+  /// The most rounds of a session, and the pauses in seconds before them. The second one is for a
+  /// network that was about to change, or a router that has answered for a device.
+  private static let pauses = [0.0, 5, 30]
+
+  /// The other end's newest addresses; nil until it has told some.
+  private(set) var addresses: Addresses?
+  private var begun = 0
+  private var isGoingOn = false
+  private var next = 0.0
+
+  package init() {}
+
+  /// The other end has told its addresses.
+  package mutating func told(_ addresses: Addresses) { self.addresses = addresses }
+
+  /// Whether another round may begin at some time.
+  private var mayBegin: Bool { !isGoingOn && begun < Self.pauses.count && addresses?.dialable.isEmpty == false }
+
+  /// When the next round is due; nil where none is.
+  package var due: Double? { mayBegin ? next : nil }
+
+  /// Begins a round that is due; returns the addresses to try, in their order. A round for which the
+  /// budget has none left is over.
+  package mutating func begin(within budget: inout AddressBudget, now: Double) -> [InternetAddress]? {
+    guard let due, now >= due, let addresses else { return nil }
+    begun += 1
+    let taken = Array(addresses.dialable.prefix(budget.take(addresses.dialable.count, now: now)))
+    isGoingOn = !taken.isEmpty
+    guard isGoingOn else {
+      ended(now: now)
+      return nil
+    }
+    return taken
+  }
+
+  /// A round has ended, or the direct connection that it had made has broken.
+  package mutating func ended(now: Double) {
+    isGoingOn = false
+    if begun < Self.pauses.count { next = now + Self.pauses[begun] }
+  }
+
+  /// The other end has asked for a round now. Returns the addresses to try, if this end takes part.
+  package mutating func join(_ addresses: Addresses, within budget: inout AddressBudget, now: Double)
+    -> [InternetAddress]?
+  {
+    told(addresses)
+    next = now
+    return begin(within: &budget, now: now)
+  }
+
+  /// Whether the other end accepts further connections at an address.
+  package func accepts(_ address: InternetAddress) -> Bool { addresses?.listening.contains(address) == true }
+}
+
+/// How many addresses of one paired device's choosing this one dials within an hour, over all of its
+/// sessions (Protocol §6.9). Times are seconds on one clock.
+package struct AddressBudget: Equatable, Sendable {
+  private struct Round: Equatable, Sendable {
+    let begun: Double
+    let count: Int
+  }
+
+  /// The rounds of two sessions.
+  package static let most = 96
+  private static let length = 3600.0
+
+  private var rounds: [Round] = []
+
+  package init() {}
+
+  /// Takes as many of some addresses as are left, and returns how many.
+  package mutating func take(_ wanted: Int, now: Double) -> Int {
+    rounds.removeAll { $0.begun + Self.length <= now }
+    let taken = min(wanted, Self.most - rounds.reduce(0) { $0 + $1.count })
+    if taken > 0 { rounds.append(Round(begun: now, count: taken)) }
+    return taken
+  }
+
+  /// Whether nothing was taken within the last hour.
+  package func isWhole(now: Double) -> Bool { rounds.allSatisfy { $0.begun + Self.length <= now } }
+}

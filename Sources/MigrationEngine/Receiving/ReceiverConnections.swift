@@ -1,0 +1,242 @@
+import MigrationWire
+
+/// All open connections: the progress of those before READY, and the sender that each belongs to
+/// (Protocol §4.2, §11).
+struct ReceiverConnections: Sendable {
+  /// How many connections one known sender may have at a time: its streams, and the streams that
+  /// replace them.
+  static let placesPerKey = 128
+  /// How many hosts of known senders the receiver remembers.
+  static let knownHosts = 32
+
+  enum Step: Equatable, Sendable {
+    /// In the accept queue, without a worker.
+    case acceptQueue
+    /// Its worker completes the TLS handshake and reads HELLO.
+    case greeting
+    /// Its worker reads PAIR_A.
+    case sharing
+    /// Its worker reads the proof of a code, or keeps it.
+    case exchanging(PairingCodes.Number)
+    /// Its code is spent; its worker sends the receiver's proof of the code.
+    case confirming
+    case welcoming(ConnectionMode)
+    /// Its worker is to end. It sends ABORT 4 if another connection needs the place.
+    case dismissed(makesRoom: Bool)
+    case turnedAway
+    /// Past READY.
+    case inside
+  }
+
+  struct Visitor: Sendable {
+    let remote: Remote
+    fileprivate let ticket: Admission.Ticket
+    var step = Step.acceptQueue
+    /// When the connection must have reached READY; the time counts from the moment it is let in.
+    var deadline = 0.0
+    var key: KeyFingerprint?
+    /// Whether the key is that of a known device.
+    var isOfDevice = false
+    /// Whether it has one of the places reserved for its key.
+    fileprivate var hasPlaceOfKey = false
+
+    /// Whether a worker serves it, before READY.
+    var isServed: Bool {
+      switch step {
+      case .acceptQueue, .inside: false
+      case .greeting, .sharing, .exchanging, .confirming, .welcoming, .dismissed, .turnedAway: true
+      }
+    }
+  }
+
+  private var admission = Admission()
+  private var visitors: [ConnectionID: Visitor] = [:]
+  /// The hosts where known senders were last seen, the newest at the end.
+  private var hosts: [String] = []
+  private var chance = Chance()
+
+  /// An open connection.
+  subscript(id: ConnectionID) -> Visitor? { visitors[id] }
+
+  /// All connections, in their order of arrival.
+  var all: [(id: ConnectionID, visitor: Visitor)] {
+    visitors.sorted { $0.key < $1.key }.map { (id: $0.key, visitor: $0.value) }
+  }
+
+  /// Whether a sender has spent the code and has not reached READY yet.
+  var isConfirming: Bool { visitors.values.contains { $0.step == .confirming } }
+
+  /// How many connections take a place before READY.
+  var placesTaken: Int { admission.count }
+
+  /// The next moment at which something may change without an event.
+  func nextMoment(now: Double, isEngaged: Bool) -> Double? { admission.nextMoment(now: now, isEngaged: isEngaged) }
+
+  /// A known sender was seen at a host.
+  mutating func noteHost(_ host: String) {
+    hosts.removeAll { $0 == host }
+    hosts.append(host)
+    hosts.removeFirst(max(0, hosts.count - Self.knownHosts))
+  }
+
+  // MARK: The accept queue
+
+  /// A connection has arrived. Returns the connection that is turned away for lack of room, which
+  /// may be the new one.
+  mutating func arrive(_ id: ConnectionID, _ remote: Remote, now: Double, chance: UInt64) -> ConnectionID? {
+    self.chance.stir(chance)
+    let origin = Admission.Origin(
+      address: remote.host, network: remote.network, isFamiliar: hosts.contains(remote.host))
+    let (ticket, turnedAway) = admission.arrive(origin, now: now, chance: self.chance.next())
+    visitors[id] = Visitor(remote: remote, ticket: ticket)
+    return turnedAway.flatMap { remove($0) }
+  }
+
+  /// The first record of a connection in the accept queue has arrived.
+  mutating func heard(_ id: ConnectionID) {
+    if let visitor = visitors[id] { admission.heard(visitor.ticket) }
+  }
+
+  /// Turns one connection in the accept queue away, because there is no descriptor to keep it with;
+  /// nil when the accept queue is empty.
+  mutating func dismissOne(chance: UInt64) -> ConnectionID? {
+    self.chance.stir(chance)
+    return admission.dismissOne(chance: self.chance.next()).flatMap { remove($0) }
+  }
+
+  /// Removes and returns the connections whose time in the accept queue has ended.
+  mutating func expire(now: Double) -> [ConnectionID] { admission.expire(now: now).compactMap { remove($0) } }
+
+  /// Lets the next connection in, if one waits and has a place. Also returns the connection that
+  /// has to make room, if any.
+  mutating func letIn(now: Double, isEngaged: Bool) -> (ConnectionID, evicted: ConnectionID?)? {
+    guard let (ticket, evicted) = admission.letIn(now: now, isEngaged: isEngaged, chance: chance.next()),
+      let id = holder(of: ticket)
+    else { return nil }
+    visitors[id]?.step = .greeting
+    visitors[id]?.deadline = now + ReadyLimits.pairing
+    let victim = evicted.flatMap { holder(of: $0) }
+    if let victim { visitors[victim]?.step = .dismissed(makesRoom: true) }
+    return (id, victim)
+  }
+
+  private func holder(of ticket: Admission.Ticket) -> ConnectionID? {
+    visitors.first { $0.value.ticket == ticket }?.key
+  }
+
+  private mutating func remove(_ ticket: Admission.Ticket) -> ConnectionID? {
+    let id = holder(of: ticket)
+    if let id { visitors[id] = nil }
+    return id
+  }
+
+  // MARK: Inside
+
+  /// TLS is established, and the other end has shown this key.
+  mutating func show(_ key: KeyFingerprint?, _ isOfDevice: Bool, on id: ConnectionID, now: Double) {
+    guard let visitor = visitors[id] else { return }
+    visitors[id]?.key = key
+    visitors[id]?.isOfDevice = isOfDevice
+    admission.advance(visitor.ticket, to: .secured, now: now)
+  }
+
+  /// A connection has shown the key of a known sender, and so gets a place that no stranger can
+  /// take. Returns false if that sender has too many connections.
+  mutating func recognize(_ key: KeyFingerprint, on id: ConnectionID) -> Bool {
+    guard visitors.values.count(where: { $0.hasPlaceOfKey && $0.key == key }) < Self.placesPerKey else { return false }
+    visitors[id]?.hasPlaceOfKey = true
+    pass(id)
+    return true
+  }
+
+  /// The request of a connection has arrived.
+  mutating func ask(_ id: ConnectionID, now: Double) {
+    if let visitor = visitors[id] { admission.advance(visitor.ticket, to: .asking, now: now) }
+  }
+
+  /// A connection gets a share for a code. Its sender may spend a try on it, so that it makes room
+  /// later than others.
+  mutating func share(_ id: ConnectionID, _ number: PairingCodes.Number, now: Double) {
+    if let visitor = visitors[id] { admission.advance(visitor.ticket, to: .proving, now: now) }
+    advance(id, to: .exchanging(number))
+  }
+
+  /// A connection has made progress.
+  mutating func advance(_ id: ConnectionID, to step: Step) { visitors[id]?.step = step }
+
+  /// A connection no longer needs a place before READY.
+  mutating func pass(_ id: ConnectionID) {
+    if let visitor = visitors[id] { admission.leave(visitor.ticket) }
+  }
+
+  /// A connection is past READY.
+  mutating func enter(_ id: ConnectionID) {
+    pass(id)
+    advance(id, to: .inside)
+  }
+
+  /// A connection has ended.
+  mutating func forget(_ id: ConnectionID) {
+    pass(id)
+    visitors[id] = nil
+  }
+}
+
+/// Numbers that other devices cannot guess, made from the random numbers that arrive with events.
+struct Chance: Sendable {
+  private var state: UInt64 = 0
+
+  mutating func stir(_ chance: UInt64) { state ^= chance }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ mixed >> 31
+  }
+}
+
+/// The senders that wait while others are served, each device once, in the order in which they
+/// came (Protocol §A.3).
+///
+/// Only a sender whose key is known has a turn, for which others wait: a stranger could wait under
+/// any number of keys.
+struct ReceiverLine: Sendable {
+  /// For how many seconds more than its pause a sender keeps its place without coming again.
+  static let patience = 5.0
+
+  private struct Waiting: Sendable {
+    let key: KeyFingerprint
+    let until: Double
+  }
+
+  private var waiting: [Waiting] = []
+
+  /// A sender has to wait: it keeps its place, or gets the last one. Returns how many senders come
+  /// first, where `free` more could be served at once. While none could, one of the served senders
+  /// comes first too: the next to end.
+  mutating func wait(_ key: KeyFingerprint, free: Int, now: Double) -> Int {
+    let others = count(now)
+    let index = waiting.firstIndex { $0.key == key }
+    let place = max(0, 1 + (index ?? others) - free)
+    let turn = Waiting(key: key, until: now + ReadyLimits.pause(atPlace: place) + Self.patience)
+    if let index { waiting[index] = turn } else { waiting.append(turn) }
+    return place
+  }
+
+  /// A sender is served, and stands behind all others when it comes again.
+  mutating func leave(_ key: KeyFingerprint) { waiting.removeAll { $0.key == key } }
+
+  /// How many senders wait. Those that came no more have lost their places.
+  mutating func count(_ now: Double) -> Int {
+    waiting.removeAll { $0.until <= now }
+    return waiting.count
+  }
+
+  /// Whether a sender is one of the next `free` ones; nil is one without a place.
+  func isTurn(of key: KeyFingerprint?, free: Int, now: Double) -> Bool {
+    let here = waiting.filter { $0.until > now }
+    return (here.firstIndex { $0.key == key } ?? here.count) < free
+  }
+}

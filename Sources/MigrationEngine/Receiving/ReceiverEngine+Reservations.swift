@@ -1,0 +1,138 @@
+package import MigrationWire
+
+/// What a part reserves of the destination, beside other transfers: room until all of it is staged,
+/// and names until its import has ended.
+struct PartReservation: Hashable, Sendable {
+  let transfer: TransferID
+  let part: UInt16
+  let isStaged: Bool
+}
+
+/// A transfer that waits for others' reservations.
+struct ReservationWait: Equatable, Sendable {
+  let reservations: Set<PartReservation>
+  /// When it is judged again although these reservations last: this device's user may have made
+  /// room.
+  let until: Double
+  /// Until when its sender may come again. It need not have a place here, nor anything staged.
+  var keptUntil: Double
+
+  /// How many reservations are in its way: all of them, as long as none has ended.
+  func count(beside current: Set<PartReservation>, now: Double) -> Int {
+    now < until && reservations.isSubset(of: current) ? reservations.count : 0
+  }
+}
+
+/// How fast a transfer brings what it reserves, over its parts and sessions, while others wait for
+/// that.
+struct ReservationPace: Equatable, Sendable {
+  /// The most bytes that a transfer has to bring in a turn.
+  private static let most: UInt64 = 16 << 20
+
+  /// What it had brought when the turn began.
+  private var before: UInt64
+  /// The seconds of the turn in which its sender was to act, up to a moment.
+  private var spent = 0.0
+  private var at: Double
+  private var isToAct = true
+  private var awaitedAt: Double
+
+  init(_ brought: UInt64, now: Double) { (before, at, awaitedAt) = (brought, now, now) }
+
+  /// Time has passed. From now on, the sender is to act, or this end has work or waits for it.
+  mutating func pass(to now: Double, isToAct: Bool, isAwaited: Bool) {
+    if self.isToAct { spent += now - at }
+    (at, self.isToAct) = (now, isToAct)
+    if isAwaited { awaitedAt = now }
+  }
+
+  /// Whether no other transfer has waited for a whole turn: one that is judged again does not wait.
+  var isOver: Bool { at > awaitedAt + ReceiverEngine.turn }
+
+  /// Whether less than a 64th of the offer has come in a turn. Otherwise another turn begins.
+  mutating func isTooSlow(_ brought: UInt64, of total: Tally) -> Bool {
+    guard spent >= ReceiverEngine.turn else { return false }
+    if brought.subtractingClamped(before) < min(Self.most, max(1, total.weight / 64)) { return true }
+    (before, spent) = (brought, 0)
+    return false
+  }
+}
+
+extension Tally {
+  /// Its bytes, where an item counts some too.
+  var weight: UInt64 { bytes.addingClamped(items.multipliedClamped(by: 4_096)) }
+}
+
+/// Several transfers at a time reserve room and names of one destination (Protocol §A.2). A
+/// reservation makes others wait, and gives way to what they bring.
+extension ReceiverEngine {
+  /// The transfers whose reservations count: their senders are here, or an import runs.
+  package var reserving: Set<TransferID> { Set(phase.served.lazy.filter(\.isEngaged).map(\.transfer)) }
+
+  /// All that is reserved now beside a transfer.
+  private func reservations(beside transfer: TransferID) -> Set<PartReservation> {
+    Set(
+      reserving.subtracting([transfer]).compactMap { transfers[of: $0] }.map {
+        PartReservation(transfer: $0.identifier, part: $0.part.number, isStaged: $0.isImporting)
+      })
+  }
+
+  /// Reservations of others are in the way of a part: its sender comes again.
+  mutating func waitForReservations(_ number: SessionNumber, by fault: Failure) {
+    guard let transfer = sessions[number]?.transfer else { return }
+    reservationWaits[transfer] = ReservationWait(
+      reservations: reservations(beside: transfer), until: now + Self.turn, keptUntil: now + max(Self.turn, awayTime))
+    endSession(number, by: fault)
+  }
+
+  /// How many reservations are in the way of a transfer; 0 where it may be judged again.
+  func reservationsBefore(_ transfer: TransferID) -> Int {
+    reservationWaits[transfer]?.count(beside: reservations(beside: transfer), now: now) ?? 0
+  }
+
+  /// The sender of a transfer has come while it waits for reservations: it is not away.
+  mutating func keepWaiting(_ transfer: TransferID) {
+    let until = now + max(Self.turn, awayTime)
+    reservationWaits[transfer]?.keptUntil = until
+    guard case .away(_, _, let outcome)? = phase[transfer] else { return }
+    phase.serve(.away(transfer, until: now + awayTime, outcome), atMost: settings.atOnce)
+  }
+
+  /// Whether another transfer waits for the reservations of this one.
+  func isReservationAwaited(of transfer: TransferID) -> Bool {
+    reservationWaits.contains { waiting, wait in
+      wait.reservations.contains { $0.transfer == transfer } && reservationsBefore(waiting) > 0
+    }
+  }
+
+  /// Others wait for the reservations of a session: whether its transfer brings so little that it
+  /// gives way.
+  mutating func isTooSlow(_ number: SessionNumber) -> Bool {
+    guard let transfer = phase[number].flatMap({ transfers[of: $0.transfer] }),
+      isReservationAwaited(of: transfer.identifier), isToAct(number)
+    else { return false }
+    return reservationPaces[transfer.identifier, default: ReservationPace(transfer.brought, now: now)]
+      .isTooSlow(transfer.brought, of: transfer.part.total.tally)
+  }
+
+  /// Forgets the waiting transfers whose senders come no more, and the paces that no other one waits for.
+  mutating func tendReservations() {
+    reservationWaits = reservationWaits.filter { now < $0.value.keptUntil && transfers[of: $0.key] != nil }
+    let moment = now
+    for transfer in reservationPaces.keys {
+      let isToAct = phase[transfer]?.session.map(isToAct) ?? false
+      let isAwaited = isReservationAwaited(of: transfer)
+      reservationPaces[transfer]?.pass(to: moment, isToAct: isToAct, isAwaited: isAwaited)
+    }
+    reservationPaces = reservationPaces.filter { !$0.value.isOver }
+  }
+
+  /// The invariant of waiting transfers that does not hold; nil if it holds.
+  var brokenReservations: String? {
+    for (transfer, _) in reservationWaits
+    where sessions.values.contains(where: { $0.transfer == transfer && $0.isTalking }) {
+      return "a transfer waits for reservations and is served"
+    }
+    return nil
+  }
+}

@@ -1,0 +1,407 @@
+import MigrationWire
+
+/// One session of a sender, from READY to its last message.
+struct SenderSession: Sendable {
+  /// The pause in seconds between two reports of progress to the user.
+  static let progressPause = 0.2
+
+  /// How many seconds the receiver has to answer the failure of a part.
+  static let settling = 60.0
+
+  let number: SessionNumber
+  private let meeting: SenderEngine.Meeting
+  /// Whether this device came back, instead of pairing.
+  private let isReturn: Bool
+  /// Whether a transfer begins with a known device.
+  private let isGreeting: Bool
+  /// The protocol's rules of this conversation.
+  private(set) var conversation: SenderConversation
+  private var peer: Greeting?
+  private var verdict: Verdict?
+  /// Nil until the receiver has sent a ledger.
+  private(set) var streams: StreamPlan?
+  private var direct = DirectConnections()
+  private var nextProgress: Double
+  /// Whether every part has its result, and the receiver may be told so.
+  private(set) var isOver = false
+  private var isUnrecorded = false
+
+  // MARK: The running part
+
+  private var part: UInt16?
+  private var accept: Accept?
+  /// Whether a worker exports it, or records its end.
+  private(set) var isWorking = false
+  /// Its failure at this end, and until when the receiver may answer.
+  private var failure: (fault: Failure, until: Double)?
+  /// The remaining messages of an export that has ended. The connection takes them a page at a
+  /// time.
+  private var rest: ExportEnd?
+  /// The expected total, as far as it is known.
+  private var total = ExpectedTotal()
+  /// The receiver's DONE, while it is being recorded, and a fault that has come meanwhile.
+  private(set) var done: Done?
+  private var faultAfterDone: Failure?
+  /// The items that the receiver has named as not stored before a DONE that answers the offer.
+  private var repeated = NamedItems()
+
+  /// Begins at READY.
+  init(_ number: SessionNumber, _ meeting: SenderEngine.Meeting, isReturn: Bool, isGreeting: Bool, now: Double) {
+    self.number = number
+    conversation = SenderConversation()
+    self.meeting = meeting
+    self.isReturn = isReturn
+    self.isGreeting = isGreeting
+    nextProgress = now + Self.progressPause
+  }
+
+  /// Whether everything of the last part has arrived, and the receiver needs this end no more.
+  func isFinishing(_ facts: SenderEngine.Facts) -> Bool { conversation.isFinishing && nextPart(facts) == nil }
+  var connection: ConnectionID { meeting.connection }
+  var address: String { meeting.address }
+
+  // MARK: The control connection
+
+  /// A message has arrived.
+  mutating func received(
+    _ message: ControlMessage, _ facts: inout SenderEngine.Facts, _ now: Double,
+    _ actions: inout [SenderEngine.Action]
+  ) throws(Failure) {
+    let action: SenderConversation.Action
+    do throws(Violation) {
+      action = try conversation.received(message)
+    } catch {
+      throw Failure(error)
+    }
+    switch action {
+    case .nothing: break
+    case .say(let message): actions.append(.say(connection, message))
+    case .meet(let greeting):
+      peer = greeting
+      if !isReturn {
+        actions.append(.tell(.paired(label: greeting.label, address: meeting.host, isKnown: isGreeting)))
+      }
+      planIfReady(&facts, &actions)
+    case .take(let verdict): take(verdict, &facts, &actions)
+    case .begin(let accept):
+      self.accept = accept
+      actions.append(.beginLedger(number))
+    case .keepHeld(let page): actions.append(.keepHeld(number, page))
+    case .keepPartial(let partial): actions.append(.keepPartial(number, partial))
+    case .stream(let held): beginStreaming(held, &facts, now, &actions)
+    case .show(let progress):
+      let phase: TransferPhase = progress.phase == .importing ? .importing : .verifying
+      actions.append(.tellProgress(number, phase, total: total, fraction: progress.fraction))
+    case .note(let item): note(item, &facts.transfer, &actions)
+    case .finish(let done):
+      guard let transfer = facts.transfer.identifier, let part else {
+        preconditionFailure("a receiver is done with a part that was offered")
+      }
+      self.done = done
+      failure = nil
+      // The receiver forgets the transfer when it reads RECEIPT; a sender that is then killed must
+      // know that the transfer is done.
+      let named = accept == nil ? repeated : facts.transfer[part].named
+      actions.append(.recordDone(transfer, part: part, done, refusals: named.refusals))
+    case .giveUp(let close, let answer):
+      actions.append(.say(connection, answer))
+      fail(by: facts.fault(told: close, of: part), &facts, &actions)
+    case .settled(let close):
+      guard let failure else { return }
+      let isSame = failure.fault.close.code == close.code
+      fail(by: isSame ? failure.fault : facts.fault(told: close, of: part), &facts, &actions)
+    case .reach(let addresses):
+      direct.heard(addresses, &streams)
+    case .stop(let close): throw facts.fault(told: close, of: part)
+    }
+  }
+
+  /// Whether the plan is said, and is neither refused as a whole nor recorded here.
+  var awaitsPlan: Bool { conversation.isPlanned || conversation.isBetween && verdict != nil && part == nil && !isOver }
+
+  /// Says the plan once the receiver is known and the walk has ended.
+  mutating func planIfReady(_ facts: inout SenderEngine.Facts, _ actions: inout [SenderEngine.Action]) {
+    guard peer != nil, let summaries = facts.summaries else { return }
+    let plan = Plan(
+      summaries.map { Part($0) }, continuing: facts.transfer.identifier,
+      flags: facts.settings.keepsPairing ? .keepPairing : [])
+    facts.tellRelay(meeting.relay, plan, &actions)
+    if plan.parts.count > 1 {
+      actions.append(.tell(.plan(plan.parts, availableBytes: nil)))
+    } else if !facts.transfer[0].isFinished {
+      actions.append(.tell(.offer(Offer(summaries[0]), availableBytes: nil, of: plan.parts[0])))
+    }
+    actions.append(.say(connection, conversation.plan(plan)))
+  }
+
+  /// The receiver has judged the plan, which is recorded if there is anything to send.
+  private mutating func take(
+    _ verdict: Verdict, _ facts: inout SenderEngine.Facts, _ actions: inout [SenderEngine.Action]
+  ) {
+    guard let summaries = facts.summaries, let peer else { preconditionFailure("a verdict answers a plan") }
+    self.verdict = verdict
+    for (index, judged) in verdict.parts.enumerated() { facts.take(judged, of: UInt16(index), &actions) }
+    guard nextPart(facts) != nil else { return offerNext(&facts, &actions) }
+    actions.append(
+      .recordPlan(
+        number,
+        SenderEngine.PlanRecord(
+          transfer: verdict.transfer, plan: Plan(summaries.map { Part($0) }), label: peer.label, address: address,
+          keepsPairing: verdict.flags.contains(.keepPairing))))
+  }
+
+  /// The plan is recorded: the transfer has begun.
+  mutating func planRecorded(
+    _ fault: Failure?, _ facts: inout SenderEngine.Facts, _ actions: inout [SenderEngine.Action]
+  ) throws(Failure) {
+    if let fault { throw fault }
+    facts.transfer.identifier = verdict?.transfer
+    offerNext(&facts, &actions)
+  }
+
+  /// Offers the part behind the running one, or ends the session if there is none.
+  private mutating func offerNext(_ facts: inout SenderEngine.Facts, _ actions: inout [SenderEngine.Action]) {
+    (accept, rest, done, failure, repeated) = (nil, nil, nil, nil, NamedItems())
+    guard let next = nextPart(facts), let summaries = facts.summaries else {
+      // The receiver may have closed while its last DONE was recorded.
+      if !isUnrecorded, conversation.isBetween { actions.append(.say(connection, conversation.receipt())) }
+      isOver = true
+      return
+    }
+    part = next
+    let summary = summaries[Int(next)]
+    let others = summaries.indices.filter { !facts.transfer[UInt16($0)].isFinished && $0 > Int(next) }
+    total = ExpectedTotal(
+      summary.total, allocated: summary.allocated, isEstimate: summary.isEstimate, before: facts.transfer.finished,
+      behind: others.reduce(Tally()) { $0.adding(summaries[$1].total) })
+    actions.append(
+      .say(
+        connection,
+        conversation.offer(
+          summary.totals(next, isEstimate: !facts.transfer[next].refusedRoots.isEmpty),
+          mayRefuse: summary.contents.mayBeRefused, earlier: facts.transfer[next].earlier)))
+  }
+
+  /// The part to offer behind the running one.
+  private func nextPart(_ facts: SenderEngine.Facts) -> UInt16? {
+    let first = part.map { $0 + 1 } ?? 0
+    return (first..<UInt16(verdict?.parts.count ?? Int(first))).first { number in
+      switch verdict?.parts[Int(number)] {
+      case .taken?: true
+      case .finished?: !facts.transfer[number].isFinished
+      case .refused?, nil: false
+      }
+    }
+  }
+
+  /// The running part has failed, at one end or both. The next one waits until everything of it is
+  /// written.
+  private mutating func fail(
+    by fault: Failure, _ facts: inout SenderEngine.Facts, _ actions: inout [SenderEngine.Action]
+  ) {
+    guard let part else { return }
+    facts.noteFailure(of: part, by: fault, &actions)
+    (failure, rest) = (nil, nil)
+    if isWorking { return actions.append(.abandonExport(number)) }
+    offerNext(&facts, &actions)
+  }
+
+  private mutating func note(
+    _ item: NotStored, _ transfer: inout SenderEngine.OutgoingTransfer, _ actions: inout [SenderEngine.Action]
+  ) {
+    guard let part else { return }
+    guard let accept else {
+      // Without a ledger, it comes before a DONE that answers the offer.
+      _ = repeated.add(item)
+      if transfer[part].named.add(item, isAgain: true) { actions.append(.tell(.notStored(item), part: part)) }
+      return
+    }
+    let mark = item.mark(accept.keys)
+    // It has crossed the DROP that contains the item's mark.
+    guard !transfer[part].named.isGone(mark) else { return }
+    _ = transfer[part].named.add(item)
+    if let mark { actions.append(.refuse(number, mark)) }
+    actions.append(.tell(.notStored(item), part: part))
+  }
+
+  // MARK: The export and its streams
+
+  private mutating func beginStreaming(
+    _ held: Tally, _ facts: inout SenderEngine.Facts, _ now: Double, _ actions: inout [SenderEngine.Action]
+  ) {
+    guard let peer, let accept, let verdict, let part, let summary = facts.summaries?[Int(part)] else {
+      preconditionFailure("an acceptance answers an offer")
+    }
+    facts.transfer[part].begin(held: held)
+    if isReturn, streams == nil { actions.append(.tell(.resumed(heldBytes: held.bytes))) }
+    let obstacle = summary.obstacle(to: peer, facts.settings)
+    actions.append(
+      .export(
+        number,
+        SenderEngine.ExportOrder(
+          transfer: verdict.transfer, part: part, accept: accept, window: verdict.window, request: peer.request,
+          isCompressible: obstacle == nil, refusedRoots: facts.transfer[part].refusedRoots)))
+    isWorking = true
+    facts.tellPlain(obstacle, &actions)
+    if streams == nil {
+      streams = StreamPlan(number, verdict, fixed: facts.settings.streams, count: facts.transfer.streams, now: now)
+      streams?.open(now, &actions)
+      let takesAddresses = peer.features.intersection(facts.settings.greeting.features).contains(.addresses)
+      direct.begin(takesAddresses ? meeting.own?.addresses : nil, &streams)
+    } else {
+      streams?.beginPart(now)
+    }
+  }
+
+  /// An item is left out. The receiver is told as many of these as may be named.
+  mutating func unsent(
+    _ item: NotStored, _ transfer: inout SenderEngine.OutgoingTransfer, _ actions: inout [SenderEngine.Action]
+  ) {
+    actions.append(.tell(.notStored(item), part: part ?? 0))
+    guard conversation.isStreaming, let part, let message = conversation.name(item) else { return }
+    actions.append(.say(connection, message))
+    if item.reason.party == .receiver { _ = transfer[part].named.add(item) }
+  }
+
+  /// The export has ended, and everything that it has packed is written.
+  mutating func exported(
+    _ result: Result<ExportResult, Failure>, _ facts: inout SenderEngine.Facts, _ now: Double,
+    _ actions: inout [SenderEngine.Action]
+  ) throws(Failure) {
+    // It has failed at the receiver.
+    guard conversation.isStreaming else { return endWork(&facts, &actions) }
+    let exported: ExportResult
+    switch result {
+    case .success(let result): exported = result
+    // Another session continues.
+    case .failure(let fault) where fault.isReconnectable: throw fault
+    case .failure(let fault):
+      isWorking = false
+      actions.append(.say(connection, conversation.fail(fault.close)))
+      failure = (fault, now + Self.settling)
+      return
+    }
+    guard let transfer = facts.transfer.identifier, let accept, let part, let contents = facts.contents(of: part) else {
+      preconditionFailure("an export belongs to a part of a transfer that has a name")
+    }
+    facts.transfer[part].named.drop(exported.stale, accept.keys)
+    facts.tellEstimate(total, exported.finish.total.bytes, of: contents, &actions)
+    total = total.with(exported.finish.total)
+    if nextPart(facts) == nil {
+      streams?.finish(&actions)
+      actions.append(.finishWindow(number))
+    }
+    actions.append(.noteFinish(number, transfer, part: part, exported.finish))
+    rest = ExportEnd(stale: exported.stale[...], finish: exported.finish)
+    sayRest(&facts.transfer, &actions)
+  }
+
+  /// The items that FINISH leaves out are recorded on the disk, if there are any. This comes first
+  /// because a receiver that has read FINISH may finish the transfer, and a later run would then
+  /// read only DONE.
+  mutating func finishNoted(
+    _ fault: Failure?, _ facts: inout SenderEngine.Facts, _ actions: inout [SenderEngine.Action]
+  ) throws(Failure) {
+    if let fault { throw fault }
+    guard conversation.isStreaming else { return endWork(&facts, &actions) }
+    isWorking = false
+    rest?.isNoted = true
+    sayFinish(&facts.transfer, &actions)
+  }
+
+  /// The last worker of a part that has failed has ended.
+  private mutating func endWork(_ facts: inout SenderEngine.Facts, _ actions: inout [SenderEngine.Action]) {
+    isWorking = false
+    offerNext(&facts, &actions)
+  }
+
+  /// Sends the next page of held items that the source no longer has, and FINISH after the last
+  /// page.
+  mutating func sayRest(_ transfer: inout SenderEngine.OutgoingTransfer, _ actions: inout [SenderEngine.Action]) {
+    guard let page = rest?.takePage() else { return }
+    if !page.isEmpty { actions.append(.say(connection, conversation.drop(page))) }
+    sayFinish(&transfer, &actions)
+  }
+
+  private mutating func sayFinish(
+    _ transfer: inout SenderEngine.OutgoingTransfer, _ actions: inout [SenderEngine.Action]
+  ) {
+    guard let rest, let part, rest.isDue else { return }
+    self.rest = nil
+    transfer[part].finish = rest.finish
+    actions += [
+      .say(connection, conversation.finish(rest.finish)),
+      .tellProgress(number, .verifying, total: total, fraction: nil),
+    ]
+  }
+
+  /// The receiver's DONE is recorded: the part is finished. Without the record, the receiver has to
+  /// keep its own, for a sender that asks again.
+  mutating func recorded(
+    _ isWritten: Bool, _ facts: inout SenderEngine.Facts, _ actions: inout [SenderEngine.Action]
+  ) throws(Failure) {
+    guard let part, let done else { return }
+    isUnrecorded = isUnrecorded || !isWritten
+    actions += done.renamedItems.map { .tell($0.event, part: part) }
+    facts.transfer[part].finish(done, sentBytes: facts.transfer.traffic.ofPart)
+    facts.tellEnd(of: part, &actions)
+    if let faultAfterDone, nextPart(facts) != nil {
+      self.done = nil
+      throw faultAfterDone
+    }
+    offerNext(&facts, &actions)
+  }
+
+  /// The session is to end once the DONE of a part is recorded, if other parts are left.
+  mutating func endAfterDone(by fault: Failure) { faultAfterDone = faultAfterDone ?? fault }
+
+  mutating func joined(
+    _ stream: SenderEngine.StreamNumber, by address: InternetAddress?, _ now: Double,
+    _ actions: inout [SenderEngine.Action]
+  ) {
+    streams?.joined(stream, by: address, now, &actions)
+    tellDataConnection(&actions)
+  }
+
+  private mutating func tellDataConnection(_ actions: inout [SenderEngine.Action]) {
+    if conversation.isStreaming { direct.tell(streams?.directAddress, relay: meeting.relay, &actions) }
+  }
+
+  mutating func ended(
+    _ stream: SenderEngine.StreamNumber, _ end: SenderEngine.StreamEnd, _ now: Double,
+    _ actions: inout [SenderEngine.Action]
+  ) throws(Failure) {
+    try streams?.ended(stream, end, now, &actions)
+    tellDataConnection(&actions)
+  }
+
+  /// The window was read.
+  mutating func looked(
+    _ counts: SenderEngine.WindowCounts, _ now: Double, _ actions: inout [SenderEngine.Action]
+  ) {
+    if conversation.isStreaming { streams?.looked(counts, now, &actions) }
+  }
+
+  // MARK: Time
+
+  var nextMoment: Double? {
+    let isSending = conversation.isStreaming
+    let moments = [streams?.nextMoment(isSending: isSending), isSending ? nextProgress : nil, failure?.until]
+    return moments.compactMap { $0 }.min()
+  }
+
+  /// Does the work that only waits for time.
+  mutating func moveOn(
+    _ facts: inout SenderEngine.Facts, _ now: Double, _ actions: inout [SenderEngine.Action]
+  ) throws(Failure) {
+    if let failure, now >= failure.until { throw failure.fault }
+    streams?.moveOn(isSending: conversation.isStreaming, now, &actions)
+    if conversation.isStreaming {
+      direct.tryAll(by: &streams, within: &facts.addressBudget, on: connection, now, &actions)
+    }
+    if conversation.isStreaming, now >= nextProgress {
+      nextProgress = now + Self.progressPause
+      actions.append(.tellProgress(number, .sending, total: total, fraction: nil))
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import MigrationEngine
+import MigrationSystem
+import MigrationTLS
+import MigrationWire
+
+/// A sender's round of tries to reach the receiver past their relay (Protocol §6.9): dials its
+/// addresses, and takes what the receiver dials meanwhile, from the one port that this device has
+/// toward the relay. So each end's router lets the other end in.
+struct DirectDial: Sendable {
+  let context: TLSContext
+  /// The key of the right device.
+  let receiver: KeyFingerprint
+  let hasSmallSegments: Bool
+  /// That of the control connection.
+  let port: UInt16
+  /// For how many seconds.
+  var length = DirectRounds.length
+  /// Whether a wakeup means that this device gives up.
+  let isStopped: @Sendable () -> Bool
+
+  /// With how many connections it shakes hands at a time. More of them wait in the accept queue.
+  static let mostGreetings = 32
+
+  /// The first connection on which the receiver has shown its key. Blocks as long as a round.
+  ///
+  /// All handshakes go on at the same time: one that hangs delays no dial.
+  func run(_ addresses: [InternetAddress], _ wakeup: Wakeup) throws(ConnectionError) -> Connection {
+    let race = Race(
+      addresses: addresses.map { SocketAddress($0) }, isRound: true, hasSmallSegments: hasSmallSegments,
+      port: .shared(port), patience: length, wakeup: wakeup, isStopped: isStopped)
+    // Without it, the receiver must be the end that is reached.
+    let listener = try? ListeningSocket(host: nil, port: port, sharesPort: true)
+    do throws(Race.End) {
+      var running = try Race.Running(race, with: listener)
+      var greetings: [Greeting] = []
+      while true {
+        // One at a time: others may connect without an end.
+        let hasRoom = greetings.count < Self.mostGreetings
+        if let socket = try running.take(accepting: hasRoom), let greeting = greeting(on: socket, wakeup) {
+          greetings.append(greeting)
+        }
+        greetings.removeAll { !$0.goOn() }
+        if let done = greetings.first(where: \.isDone), let connection = done.connection.take() { return connection }
+        try running.wait(or: greetings.compactMap(\.interest))
+      }
+    } catch {
+      throw ConnectionError(error)
+    }
+  }
+
+  private func greeting(on socket: consuming StreamSocket, _ wakeup: Wakeup) -> Greeting? {
+    do throws(ConnectionError) {
+      return Greeting(
+        try Connection(socket, context, pinned: receiver, wakeup: wakeup, isStopped: isStopped))
+    } catch {
+      return nil
+    }
+  }
+
+  /// A handshake that has not finished.
+  private final class Greeting {
+    var connection: Connection?
+    private(set) var isDone = false
+
+    init(_ connection: consuming Connection) { self.connection = consume connection }
+
+    /// Continues as far as that needs no wait; false if it is another device, or none of these.
+    func goOn() -> Bool {
+      do throws(ConnectionError) {
+        isDone = try connection?.goOnShakingHands() ?? false
+        return true
+      } catch {
+        return false
+      }
+    }
+
+    var interest: Poller.Interest? { connection?.interest(isReading: true) }
+  }
+}
+
+extension SocketAddress {
+  init(_ address: InternetAddress) {
+    self.init(family: address.isIPv6 ? .v6 : .v4, bytes: address.address, port: address.port)
+  }
+}
+
+extension InternetAddress {
+  init(_ address: SocketAddress) { self.init(address: address.bytes, port: address.port) }
+}
+
+extension OwnAddresses {
+  /// What this device tells of itself on a connection from `local` to a relay that sees it at
+  /// `seen`; nil if the relay is on this device. It listens at `listening`, or at the port of that
+  /// connection.
+  init?(dialling local: SocketAddress, seen: InternetAddress, listening: SocketAddress? = nil) {
+    guard !local.isLoopback else { return nil }
+    var hosts = (try? SocketAddress.localAddresses(port: local.port)) ?? []
+    if let listening, !listening.isUnspecified { hosts = [listening] }
+    let own = (hosts.filter { $0.family == .v6 } + hosts.filter { $0.family == .v4 }).map {
+      InternetAddress(address: $0.bytes, port: local.port)
+    }
+    let there =
+      listening.map { listening in own.map { InternetAddress(address: $0.address, port: listening.port) } } ?? own
+    self.init(
+      Addresses(
+        listening: there.filter(\.isDialable), dialling: ([seen] + (listening == nil ? [] : own)).filter(\.isDialable)),
+      port: local.port)
+  }
+}

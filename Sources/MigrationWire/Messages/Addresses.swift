@@ -1,0 +1,109 @@
+/// An Internet address with a port, as messages carry it.
+package struct InternetAddress: Hashable, Sendable {
+  /// Four or sixteen bytes.
+  package let address: [UInt8]
+  package let port: UInt16
+
+  package init(address: [UInt8], port: UInt16) {
+    precondition(address.count == 4 || address.count == 16, "an address has four or sixteen bytes")
+    self.address = address
+    self.port = port
+  }
+
+  package var isIPv6: Bool { address.count == 16 }
+
+  /// Whether an end may tell the address, and dial it (Protocol §6.9): it is that of one device, in
+  /// no network that is reserved for something else, and no port at which a system's own services
+  /// listen.
+  package var isDialable: Bool {
+    guard port >= Self.leastPort else { return false }
+    guard isIPv6 else {
+      switch address[0] {
+      // This network, loopback, groups, and addresses for later.
+      case 0, 127, 224...: return false
+      case 169: return address[1] != 254
+      default: return true
+      }
+    }
+    // Groups, and what is valid on one link only.
+    if address[0] == 0xFF || address[0] == 0xFE && address[1] & 0xC0 == 0x80 { return false }
+    // The unspecified address, loopback, and IPv4 in IPv6's clothes.
+    return !address[..<10].allSatisfy { $0 == 0 } && !address.starts(with: Self.translated)
+  }
+
+  private static let leastPort: UInt16 = 1024
+  /// 64:ff9b::/32, which leads to IPv4 addresses.
+  private static let translated: [UInt8] = [0x00, 0x64, 0xFF, 0x9B]
+
+  /// Reads `family u8, address, port u16`.
+  init(_ reader: inout ByteReader, _ bytes: Span<UInt8>, of subject: String) throws(Violation) {
+    let count: Int
+    switch try reader.u8(bytes) {
+    case 4: count = 4
+    case 6: count = 16
+    default: throw Violation(.value, subject)
+    }
+    self.init(address: try reader.array(bytes, count), port: try reader.u16(bytes))
+  }
+
+  func write(to writer: inout ByteWriter) {
+    writer.u8(isIPv6 ? 6 : 4)
+    writer.array(address)
+    writer.u16(port)
+  }
+}
+
+/// Protocol §6.9: the addresses by which an end of a relayed session may be reached without the
+/// relay.
+package struct Addresses: Hashable, Sendable {
+  /// The most addresses of a message.
+  package static let most = 16
+
+  /// Where the end accepts connections.
+  package let listening: [InternetAddress]
+  /// From where it dials, while the other end dials there.
+  package let dialling: [InternetAddress]
+  private var unknown = Fields()
+
+  /// With no more addresses than fit: the first ones of each kind, and none twice.
+  package init(listening: [InternetAddress], dialling: [InternetAddress]) {
+    let dialling = Self.distinct(dialling.filter { !listening.contains($0) })
+    let listening = Self.distinct(listening)
+    self.listening = Array(listening.prefix(Self.most - min(dialling.count, Self.most / 2)))
+    self.dialling = Array(dialling.prefix(Self.most - self.listening.count))
+  }
+
+  private static func distinct(_ addresses: [InternetAddress]) -> [InternetAddress] {
+    addresses.indices.filter { !addresses[..<$0].contains(addresses[$0]) }.map { addresses[$0] }
+  }
+
+  /// All addresses that may be dialled, in the order in which they are tried.
+  package var dialable: [InternetAddress] { Self.distinct((listening + dialling).filter(\.isDialable)) }
+
+  init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
+    let subject = "the addresses"
+    let fields = try Fields(bytes, range, of: subject)
+    listening = try Self.read(1, fields, subject)
+    dialling = try Self.read(2, fields, subject)
+    guard listening.count + dialling.count <= Self.most else { throw Violation(.limit, subject) }
+    unknown = fields.unknown(besides: 1...2)
+  }
+
+  private static func read(_ tag: UInt8, _ fields: Fields, _ subject: String) throws(Violation) -> [InternetAddress] {
+    let addresses = try fields.read(tag, subject) { reader, bytes throws(Violation) in
+      var addresses: [InternetAddress] = []
+      repeat {
+        addresses.append(try InternetAddress(&reader, bytes, of: subject))
+      } while !reader.isAtEnd && addresses.count <= most
+      return addresses
+    }
+    return addresses ?? []
+  }
+
+  func write(to writer: inout ByteWriter) {
+    var fields = Fields()
+    if !listening.isEmpty { fields.append(1) { for address in listening { address.write(to: &$0) } } }
+    if !dialling.isEmpty { fields.append(2) { for address in dialling { address.write(to: &$0) } } }
+    fields.write(with: unknown, to: &writer)
+  }
+}
