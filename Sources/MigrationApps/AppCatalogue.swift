@@ -49,12 +49,12 @@ package struct AppCatalogue: Sendable {
     in folder: [UInt8], trusting trust: Trust, _ mistakes: inout [DescriptionError]
   ) -> [(file: [UInt8], text: [UInt8])] {
     var texts: [(file: [UInt8], text: [UInt8])] = []
-    do throws(Distrust) {
+    do throws(Trust.Distrust) {
       let directory = try open(folder, trust)
       let names = ((try? directory.directory.names()) ?? []).filter { $0.suffix(4) == Array(".app".utf8)[...] }
       for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
         let file = folder + [UInt8(ascii: "/")] + name
-        do throws(Distrust) {
+        do throws(Trust.Distrust) {
           texts.append((file, try trust.read(name, in: directory.directory, at: file, limit: AppDescription.longest)))
         } catch {
           mistakes.append(DescriptionError(file: file, error))
@@ -68,7 +68,7 @@ package struct AppCatalogue: Sendable {
     return texts
   }
 
-  private static func open(_ folder: [UInt8], _ trust: Trust) throws(Distrust) -> SharedDirectory {
+  private static func open(_ folder: [UInt8], _ trust: Trust) throws(Trust.Distrust) -> SharedDirectory {
     let (above, name) = FileContent.split(folder)
     return SharedDirectory(try trust.open(above, [name]))
   }
@@ -236,6 +236,56 @@ package struct AppCatalogue: Sendable {
     case .snap: nil
     }
   }
+
+  /// The data of a described app in a home, of one packaging.
+  private struct Found {
+    let packaging: AppDescription.Packaging
+    let places: [HomeItem]
+
+    /// Of several packagings with data, the first installed one counts, and else the first one; nil if
+    /// there is no data.
+    init?(
+      _ app: AppDescription, in home: borrowing Directory,
+      isInstalled: (AppDescription.Packaging, AppDescription) -> Bool, _ mistakes: inout [DescriptionError]
+    ) {
+      var first: Found?
+      for packaging in app.packagings {
+        let found = Found(app, packaging, in: home, &mistakes)
+        guard !found.places.isEmpty else { continue }
+        if isInstalled(packaging, app) {
+          self = found
+          return
+        }
+        if first == nil { first = found }
+      }
+      guard let first else { return nil }
+      self = first
+    }
+
+    private init(
+      _ app: AppDescription, _ packaging: AppDescription.Packaging, in home: borrowing Directory,
+      _ mistakes: inout [DescriptionError]
+    ) {
+      var places: [HomeItem] = []
+      for root in app.roots {
+        for place in root.places where place.packaging == packaging {
+          do {
+            let kind = try home.kindWithoutLinks(at: place.path)
+            guard kind == .directory || kind == .file else { continue }
+            places.append(HomeItem(root: Array(root.key.utf8), path: place.path, kind: kind ?? .file))
+            break
+          } catch {
+            mistakes.append(
+              DescriptionError(
+                file: app.file, line: root.line,
+                reason: "\(VisibleText.quoted(place.path)) leads through a symbolic link, which is not followed"))
+          }
+        }
+      }
+      self.packaging = packaging
+      self.places = places
+    }
+  }
 }
 
 /// Where the data of an app of files goes on this device, and what it is by this device's own
@@ -262,7 +312,7 @@ package struct Arrival: Equatable, Sendable {
   /// The installed version, where `written` needs it.
   let installed: Version?
   /// The keys of dconf that are loaded; empty for other data.
-  package var settings: [SettingsKey] = []
+  package var settings: [DesktopSettings.Key] = []
   /// The files, by their paths in the archive, that the app writes when it is merely started.
   package var started: [ArchivePath] = []
 
@@ -305,56 +355,6 @@ package struct Arrival: Equatable, Sendable {
 extension Arrival {
   /// What the data is.
   package var kind: ArrivalClasses { hasSecrets || isIdentity ? .secrets : .apps }
-}
-
-/// The data of a described app in a home, of one packaging.
-private struct Found {
-  let packaging: AppDescription.Packaging
-  let places: [HomeItem]
-
-  /// Of several packagings with data, the first installed one counts, and else the first one; nil if
-  /// there is no data.
-  init?(
-    _ app: AppDescription, in home: borrowing Directory,
-    isInstalled: (AppDescription.Packaging, AppDescription) -> Bool, _ mistakes: inout [DescriptionError]
-  ) {
-    var first: Found?
-    for packaging in app.packagings {
-      let found = Found(app, packaging, in: home, &mistakes)
-      guard !found.places.isEmpty else { continue }
-      if isInstalled(packaging, app) {
-        self = found
-        return
-      }
-      if first == nil { first = found }
-    }
-    guard let first else { return nil }
-    self = first
-  }
-
-  private init(
-    _ app: AppDescription, _ packaging: AppDescription.Packaging, in home: borrowing Directory,
-    _ mistakes: inout [DescriptionError]
-  ) {
-    var places: [HomeItem] = []
-    for root in app.roots {
-      for place in root.places where place.packaging == packaging {
-        do {
-          let kind = try home.kindWithoutLinks(at: place.path)
-          guard kind == .directory || kind == .file else { continue }
-          places.append(HomeItem(root: Array(root.key.utf8), path: place.path, kind: kind ?? .file))
-          break
-        } catch {
-          mistakes.append(
-            DescriptionError(
-              file: app.file, line: root.line,
-              reason: "\(VisibleText.quoted(place.path)) leads through a symbolic link, which is not followed"))
-        }
-      }
-    }
-    self.packaging = packaging
-    self.places = places
-  }
 }
 
 extension Directory {

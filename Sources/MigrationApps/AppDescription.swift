@@ -41,7 +41,7 @@ package struct AppDescription: Equatable, Sendable {
   package let programs: [String]
   package let roots: [Root]
   /// The keys of dconf, in a description without roots.
-  package let settings: [SettingsKey]
+  package let settings: [DesktopSettings.Key]
   /// Patterns relative to each root; the locks are among them.
   package let exclusions: [[UInt8]]
   /// The names of processes that use the data.
@@ -232,11 +232,11 @@ private struct DescriptionReader {
     return WrittenVersion(file: file, key: self.entry("Version", "Key")?.value)
   }
 
-  private func settings() throws(Mistake) -> [SettingsKey] {
+  private func settings() throws(Mistake) -> [DesktopSettings.Key] {
     guard let entry = entry("Settings", "Keys") else { return [] }
-    var keys: [SettingsKey] = []
+    var keys: [DesktopSettings.Key] = []
     for text in entry.list {
-      guard let key = SettingsKey(text) else {
+      guard let key = DesktopSettings.Key(text) else {
         throw Mistake(
           line: entry.line,
           reason: "\(VisibleText.quoted(text)) is no key of dconf, and no folder with three names or more in its path")

@@ -94,34 +94,34 @@ package struct ArrivingData: Sendable {
     let named = paths.prefix(Self.namedFiles).map { place(of: $0) }.joined(separator: ", ")
     return paths.count > Self.namedFiles ? named + " and \(paths.count - Self.namedFiles) more" : named
   }
-}
 
-/// The kind of processor that a program in the ELF format is for.
-struct Machine: Equatable, Sendable {
-  private let code: [UInt8]
+  /// The kind of processor that a program in the ELF format is for.
+  struct Machine: Equatable, Sendable {
+    private let code: [UInt8]
 
-  /// How many bytes at the beginning of a file tell it.
-  private static let length = 20
+    /// How many bytes at the beginning of a file tell it.
+    private static let length = 20
 
-  /// Nil if the file is no program.
-  init?(of beginning: [UInt8]) {
-    guard beginning.count >= Self.length, beginning.starts(with: [0x7F, 0x45, 0x4C, 0x46]) else { return nil }
-    // The class, the order of the bytes, and the machine: elf(5).
-    code = Array(beginning[4...5] + beginning[18...19])
+    /// Nil if the file is no program.
+    init?(of beginning: [UInt8]) {
+      guard beginning.count >= Self.length, beginning.starts(with: [0x7F, 0x45, 0x4C, 0x46]) else { return nil }
+      // The class, the order of the bytes, and the machine: elf(5).
+      code = Array(beginning[4...5] + beginning[18...19])
+    }
+
+    /// Whether a file that begins like this is a program for another kind of processor.
+    static func isForeign(_ beginning: [UInt8]) -> Bool {
+      guard let own, let machine = Machine(of: beginning) else { return false }
+      return machine != own
+    }
+
+    /// That of this process.
+    static let own: Machine? = {
+      var bytes = [UInt8](repeating: 0, count: length)
+      guard let file = try? Descriptor.openThroughLinks(Array("/proc/self/exe".utf8)),
+        (try? file.readFully(at: 0, into: &bytes)) == length
+      else { return nil }
+      return Machine(of: bytes)
+    }()
   }
-
-  /// Whether a file that begins like this is a program for another kind of processor.
-  static func isForeign(_ beginning: [UInt8]) -> Bool {
-    guard let own, let machine = Machine(of: beginning) else { return false }
-    return machine != own
-  }
-
-  /// That of this process.
-  static let own: Machine? = {
-    var bytes = [UInt8](repeating: 0, count: length)
-    guard let file = try? Descriptor.openThroughLinks(Array("/proc/self/exe".utf8)),
-      (try? file.readFully(at: 0, into: &bytes)) == length
-    else { return nil }
-    return Machine(of: bytes)
-  }()
 }

@@ -46,7 +46,7 @@ package struct DesktopSettings: Equatable, Sendable {
   package var count: Int { values.count }
 
   /// The values of these keys, and of no others.
-  package func only(_ keys: [SettingsKey]) -> DesktopSettings {
+  package func only(_ keys: [Key]) -> DesktopSettings {
     var some = self
     some.values = values.filter { path, _ in keys.contains { $0.covers(path) } }
     return some
@@ -66,30 +66,30 @@ package struct DesktopSettings: Equatable, Sendable {
     }
     return Array(text.utf8)
   }
+
+  /// A key of dconf that an app's description names, or a folder with all keys below it.
+  package struct Key: Equatable, Sendable {
+    let path: String
+
+    /// Folders with fewer names hold the settings of many programs.
+    private static let fewestNames = 3
+
+    /// Nil if the text is no path from the root; a folder has a slash at its end.
+    init?(_ text: String) {
+      let names = text.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+      let isFolder = names.last?.isEmpty == true
+      let checked = isFolder ? names.dropLast() : names
+      guard text.first == "/", checked.count >= (isFolder ? Self.fewestNames : 2),
+        checked.allSatisfy(DesktopSettings.isName)
+      else { return nil }
+      path = text
+    }
+
+    func covers(_ key: String) -> Bool { path.last == "/" ? key.hasPrefix(path) : key == path }
+  }
 }
 
 extension String {
   /// A key's path up to its last slash.
   fileprivate var folder: Substring { self[...(lastIndex(of: "/") ?? startIndex)] }
-}
-
-/// A key of dconf that an app's description names, or a folder with all keys below it.
-package struct SettingsKey: Equatable, Sendable {
-  let path: String
-
-  /// Folders with fewer names hold the settings of many programs.
-  private static let fewestNames = 3
-
-  /// Nil if the text is no path from the root; a folder has a slash at its end.
-  init?(_ text: String) {
-    let names = text.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
-    let isFolder = names.last?.isEmpty == true
-    let checked = isFolder ? names.dropLast() : names
-    guard text.first == "/", checked.count >= (isFolder ? Self.fewestNames : 2),
-      checked.allSatisfy(DesktopSettings.isName)
-    else { return nil }
-    path = text
-  }
-
-  func covers(_ key: String) -> Bool { path.last == "/" ? key.hasPrefix(path) : key == path }
 }

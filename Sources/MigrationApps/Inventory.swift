@@ -179,71 +179,71 @@ package struct Inventory: Sendable {
     }
     return taken[first...].prefix { $0.starts(with: beginning) }
   }
-}
 
-/// The items at the top of a home, as they are listed.
-private struct Items {
-  private let apps: [MovableApp]
-  private let folders: HomeFolders
-  private let device: UInt64
-  /// The paths that are left out in every home.
-  var known: Set<[UInt8]> = []
-  private(set) var leftOut: [Omission] = []
-  private var visible: [Inventory.Entry] = []
-  private var running: [Inventory.Entry] = []
-  private var keyed: [HomeFolder: Inventory.Entry] = [:]
+  /// The items at the top of a home, as they are listed.
+  private struct Items {
+    private let apps: [MovableApp]
+    private let folders: HomeFolders
+    private let device: UInt64
+    /// The paths that are left out in every home.
+    var known: Set<[UInt8]> = []
+    private(set) var leftOut: [Omission] = []
+    private var visible: [Inventory.Entry] = []
+    private var running: [Inventory.Entry] = []
+    private var keyed: [HomeFolder: Inventory.Entry] = [:]
 
-  init(_ apps: [MovableApp], _ folders: HomeFolders, device: UInt64) {
-    self.apps = apps
-    self.folders = folders
-    self.device = device
-    for (folder, path) in folders.places {
-      let target = folders.targets[folder]
-      let place = HomeItem(root: folder.key, path: path, kind: .directory, target: target)
-      keyed[folder] = Inventory.Entry(
-        subject: .folder(folder, place), mayRun: false, isTicked: true, linkTarget: target)
-    }
-  }
-
-  /// The entries in order.
-  var entries: [Inventory.Entry] {
-    let apps = apps.map { app in
-      Inventory.Entry(
-        subject: .app(app), mayRun: true, isTicked: !app.isIdentity, linkTarget: nil, size: app.size)
-    }
-    return apps + HomeFolder.allCases.compactMap { keyed[$0] } + Self.sorted(visible) + Self.sorted(running)
-  }
-
-  private static func sorted(_ entries: [Inventory.Entry]) -> [Inventory.Entry] {
-    entries.sorted { $0.name.lexicographicallyPrecedes($1.name) }
-  }
-
-  mutating func list(_ home: borrowing Directory) throws(SystemError) {
-    let taken = Set(apps.flatMap { $0.places.map(\.path) })
-    let targets = folders.targets.values.map { FileContent.split($0) }
-    let path = try home.canonicalPath()
-    for name in try home.names()
-    where !known.contains(name) && !taken.contains(name) && folders.folder(at: name) == nil
-      && !targets.contains(where: { $0.directory == path && $0.name == name })
-    {
-      do {
-        try add(name, try home.status(name), in: home)
-      } catch {
-        leftOut.append(Omission(name, .unreadable(error.words)))
+    init(_ apps: [MovableApp], _ folders: HomeFolders, device: UInt64) {
+      self.apps = apps
+      self.folders = folders
+      self.device = device
+      for (folder, path) in folders.places {
+        let target = folders.targets[folder]
+        let place = HomeItem(root: folder.key, path: path, kind: .directory, target: target)
+        keyed[folder] = Inventory.Entry(
+          subject: .folder(folder, place), mayRun: false, isTicked: true, linkTarget: target)
       }
     }
-  }
 
-  private mutating func add(
-    _ name: [UInt8], _ status: FileStatus, in home: borrowing Directory
-  ) throws(SystemError) {
-    if Staging.isName(name) { return leftOut.append(Omission(name, .unfinishedTransfer)) }
-    guard let kind = ItemKind(status.kind) else { return leftOut.append(Omission(name, .notSendable)) }
-    if status.device != device { return leftOut.append(Omission(name, .otherFileSystem)) }
-    let mayRun = ArrivalRule.mayRun(name)
-    let entry = Inventory.Entry(
-      subject: .item(HomeItem(root: name, path: name, kind: kind)), mayRun: mayRun, isTicked: !mayRun,
-      linkTarget: kind == .symbolicLink ? try home.readLink(name) : nil)
-    if !mayRun { visible.append(entry) } else { running.append(entry) }
+    /// The entries in order.
+    var entries: [Inventory.Entry] {
+      let apps = apps.map { app in
+        Inventory.Entry(
+          subject: .app(app), mayRun: true, isTicked: !app.isIdentity, linkTarget: nil, size: app.size)
+      }
+      return apps + HomeFolder.allCases.compactMap { keyed[$0] } + Self.sorted(visible) + Self.sorted(running)
+    }
+
+    private static func sorted(_ entries: [Inventory.Entry]) -> [Inventory.Entry] {
+      entries.sorted { $0.name.lexicographicallyPrecedes($1.name) }
+    }
+
+    mutating func list(_ home: borrowing Directory) throws(SystemError) {
+      let taken = Set(apps.flatMap { $0.places.map(\.path) })
+      let targets = folders.targets.values.map { FileContent.split($0) }
+      let path = try home.canonicalPath()
+      for name in try home.names()
+      where !known.contains(name) && !taken.contains(name) && folders.folder(at: name) == nil
+        && !targets.contains(where: { $0.directory == path && $0.name == name })
+      {
+        do {
+          try add(name, try home.status(name), in: home)
+        } catch {
+          leftOut.append(Omission(name, .unreadable(error.words)))
+        }
+      }
+    }
+
+    private mutating func add(
+      _ name: [UInt8], _ status: FileStatus, in home: borrowing Directory
+    ) throws(SystemError) {
+      if Staging.isName(name) { return leftOut.append(Omission(name, .unfinishedTransfer)) }
+      guard let kind = ItemKind(status.kind) else { return leftOut.append(Omission(name, .notSendable)) }
+      if status.device != device { return leftOut.append(Omission(name, .otherFileSystem)) }
+      let mayRun = ArrivalRule.mayRun(name)
+      let entry = Inventory.Entry(
+        subject: .item(HomeItem(root: name, path: name, kind: kind)), mayRun: mayRun, isTicked: !mayRun,
+        linkTarget: kind == .symbolicLink ? try home.readLink(name) : nil)
+      if !mayRun { visible.append(entry) } else { running.append(entry) }
+    }
   }
 }

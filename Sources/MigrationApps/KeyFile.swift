@@ -19,7 +19,7 @@ package struct DescriptionError: Error, Equatable, Sendable, CustomStringConvert
   init(line: Int, reason: String) { self.init(file: [], line: line, reason: reason) }
 
   /// A file that others may change.
-  init(file: [UInt8], _ cause: Distrust) {
+  init(file: [UInt8], _ cause: Trust.Distrust) {
     self.init(file: file, line: 0, reason: "it \(cause.clause)")
   }
 

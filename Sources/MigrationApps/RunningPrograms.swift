@@ -96,24 +96,24 @@ package struct RunningPrograms: Sendable {
     else { return nil }
     return BootInstant.now().seconds - state.began
   }
-}
 
-/// What the kernel tells of a running process.
-private struct ProcessState {
-  let name: String
-  /// In seconds since the machine started.
-  let began: Double
+  /// What the kernel tells of a running process.
+  private struct ProcessState {
+    let name: String
+    /// In seconds since the machine started.
+    let began: Double
 
-  /// Nil if there is no such process, or one that has ended and waits for its parent.
-  init?(of process: String) {
-    guard let text = try? Descriptor.openThroughLinks(Array("/proc/\(process)/stat".utf8)).readToEnd(limit: 4096),
-      let start = text.firstIndex(of: UInt8(ascii: "(")), let end = text.lastIndex(of: UInt8(ascii: ")")), start < end
-    else { return nil }
-    // proc_pid_stat(5): the state, field 3, and the start in hundredths of a second, field 22.
-    let fields = String(decoding: text[(end + 1)...], as: UTF8.self).split(separator: " ")
-    guard fields.count > 19, !["Z", "X"].contains(fields[0]), let began = Double(fields[19]) else { return nil }
-    name = String(decoding: text[(start + 1)..<end], as: UTF8.self)
-    self.began = began / 100
+    /// Nil if there is no such process, or one that has ended and waits for its parent.
+    init?(of process: String) {
+      guard let text = try? Descriptor.openThroughLinks(Array("/proc/\(process)/stat".utf8)).readToEnd(limit: 4096),
+        let start = text.firstIndex(of: UInt8(ascii: "(")), let end = text.lastIndex(of: UInt8(ascii: ")")), start < end
+      else { return nil }
+      // proc_pid_stat(5): the state, field 3, and the start in hundredths of a second, field 22.
+      let fields = String(decoding: text[(end + 1)...], as: UTF8.self).split(separator: " ")
+      guard fields.count > 19, !["Z", "X"].contains(fields[0]), let began = Double(fields[19]) else { return nil }
+      name = String(decoding: text[(start + 1)..<end], as: UTF8.self)
+      self.began = began / 100
+    }
   }
 }
 

@@ -34,30 +34,30 @@ package enum CredentialConnection: Sendable {
   ///
   /// Without a broker, the status is `notAvailable`, and nothing has changed. If the answer to a
   /// request does not come, the status is `io`: the change may have been made.
-  package func ask(_ request: CredentialRequest) -> CredentialAnswer {
+  package func ask(_ request: CredentialRequest) -> Answer {
     let bytes = request.encoded
     switch self {
-    case .none: return CredentialAnswer(.notAvailable)
+    case .none: return Answer(.notAvailable)
     case .memory(let service):
-      var answer = CredentialAnswer(.io)
+      var answer = Answer(.io)
       for message in service.answer(bytes, now: .coarseNow()) {
         guard let reply = try? CredentialReply(message), !answer.take(reply) else { break }
       }
       return answer
     case .broker:
       let number = ccredentials_socket()
-      guard number != -1 else { return CredentialAnswer(.notAvailable) }
-      guard bytes.count <= PacketSocket.longestPacket else { return CredentialAnswer(.dataTooLarge) }
+      guard number != -1 else { return Answer(.notAvailable) }
+      guard bytes.count <= PacketSocket.longestPacket else { return Answer(.dataTooLarge) }
       return Self.ask(bytes, by: number)
     }
   }
 
-  private static func ask(_ bytes: [UInt8], by number: CInt) -> CredentialAnswer {
+  private static func ask(_ bytes: [UInt8], by number: CInt) -> Answer {
     let deadline = BootInstant.now() + patience
     do {
       return try receive(from: try send(bytes, by: number, until: deadline), until: deadline)
     } catch {
-      return CredentialAnswer(error as? CredentialStatus ?? .io)
+      return Answer(error as? CredentialStatus ?? .io)
     }
   }
 
@@ -86,51 +86,51 @@ package enum CredentialConnection: Sendable {
 
   private static func receive(
     from socket: consuming PacketSocket, until deadline: BootInstant
-  ) throws -> CredentialAnswer {
+  ) throws -> Answer {
     var channel = Channel(socket)
-    var answer = CredentialAnswer(.io)
+    var answer = Answer(.io)
     var poller = try Poller()
     while true {
       switch try channel.receive(waiting: false) {
       case .message(let message):
         if answer.take(try CredentialReply(message.bytes)) { return answer }
       case .nothing:
-        if try poller.wait(for: .readable, on: channel.raw, until: deadline).isEmpty { return CredentialAnswer(.io) }
-      case .end: return CredentialAnswer(.io)
+        if try poller.wait(for: .readable, on: channel.raw, until: deadline).isEmpty { return Answer(.io) }
+      case .end: return Answer(.io)
       }
     }
   }
-}
 
-/// The answer to a request.
-package struct CredentialAnswer: Equatable, Sendable {
-  /// A requested item.
-  package struct Item: Equatable, Sendable {
-    package let item: CredentialItem
-    /// The identifier of the program that stored it.
-    package let group: String
-  }
+  /// The answer to a request.
+  package struct Answer: Equatable, Sendable {
+    /// A requested item.
+    package struct Item: Equatable, Sendable {
+      package let item: CredentialItem
+      /// The identifier of the program that stored it.
+      package let group: String
+    }
 
-  package var status: CredentialStatus
-  package var items: [Item] = []
-  /// The record of the requested user.
-  package var account: AccountState?
+    package var status: CredentialStatus
+    package var items: [Item] = []
+    /// The record of the requested user.
+    package var account: AccountState?
 
-  init(_ status: CredentialStatus) { self.status = status }
+    init(_ status: CredentialStatus) { self.status = status }
 
-  /// Adds a message; returns whether it was the last one.
-  mutating func take(_ reply: CredentialReply) -> Bool {
-    switch reply {
-    case .item(let item, let group):
-      items.append(Item(item: item, group: group))
-      return false
-    case .ended(let status):
-      self.status = status
-      return true
-    case .account(let state):
-      status = .success
-      account = state
-      return true
+    /// Adds a message; returns whether it was the last one.
+    mutating func take(_ reply: CredentialReply) -> Bool {
+      switch reply {
+      case .item(let item, let group):
+        items.append(Item(item: item, group: group))
+        return false
+      case .ended(let status):
+        self.status = status
+        return true
+      case .account(let state):
+        status = .success
+        account = state
+        return true
+      }
     }
   }
 }

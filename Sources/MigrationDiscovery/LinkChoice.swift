@@ -1,69 +1,71 @@
 import MigrationSystem
 
-/// The interfaces of this device on which to find and announce devices. A value; the interfaces are
-/// given.
-struct LinkChoice: Equatable, Sendable {
-  /// Only a server with a network for each of many guests has more interfaces. Interfaces of
-  /// default routes are preferred, then physical ones before virtual ones, such as a bridge for
-  /// guests.
-  static let mostInterfaces = 16
-  /// More addresses of one interface would not fit into a packet.
-  static let mostAddresses = 16
+extension OpenLinks {
+  /// The interfaces of this device on which to find and announce devices. A value; the interfaces are
+  /// given.
+  struct LinkChoice: Equatable, Sendable {
+    /// Only a server with a network for each of many guests has more interfaces. Interfaces of
+    /// default routes are preferred, then physical ones before virtual ones, such as a bridge for
+    /// guests.
+    static let mostInterfaces = 16
+    /// More addresses of one interface would not fit into a packet.
+    static let mostAddresses = 16
 
-  /// The links, each with this device's addresses on its interface.
-  let links: [Link: [IPAddress]]
-  /// Whether this device is not connected to a network, so that the loopback interface is used.
-  let isOnlyItself: Bool
-  /// Whether tunnels are its only networks.
-  let isOnlyTunnels: Bool
-  private let interfaces: [UInt32: NetworkInterface]
+    /// The links, each with this device's addresses on its interface.
+    let links: [Link: [IPAddress]]
+    /// Whether this device is not connected to a network, so that the loopback interface is used.
+    let isOnlyItself: Bool
+    /// Whether tunnels are its only networks.
+    let isOnlyTunnels: Bool
+    private let interfaces: [UInt32: NetworkInterface]
 
-  /// Selects from the interfaces.
-  ///
-  /// Tunnels are left out, because the devices at their other ends are not in a network with this
-  /// device. The loopback interface is used if there is no other: both programs may be on this
-  /// device.
-  ///
-  /// Interfaces without an address within reach are left out as well. The default routes are given
-  /// as the addresses of this device that they use; they matter only if there are very many
-  /// interfaces.
-  init(
-    _ all: [NetworkInterface], reaching reach: ListeningAddresses = .everywhere,
-    defaultRoutes: () -> [SocketAddress] = { [] }
-  ) {
-    let all = all.filter { reach == .everywhere || !$0.own(reach).isEmpty }
-    var networks = all.filter { $0.isNetwork && !$0.links.isEmpty }
-    if networks.count > Self.mostInterfaces {
-      let routes = defaultRoutes().map(\.bytes)
-      let ranked = networks.enumerated().sorted {
-        ($0.element.rank(routes), $0.offset) < ($1.element.rank(routes), $1.offset)
+    /// Selects from the interfaces.
+    ///
+    /// Tunnels are left out, because the devices at their other ends are not in a network with this
+    /// device. The loopback interface is used if there is no other: both programs may be on this
+    /// device.
+    ///
+    /// Interfaces without an address within reach are left out as well. The default routes are given
+    /// as the addresses of this device that they use; they matter only if there are very many
+    /// interfaces.
+    init(
+      _ all: [NetworkInterface], reaching reach: ListeningAddresses = .everywhere,
+      defaultRoutes: () -> [SocketAddress] = { [] }
+    ) {
+      let all = all.filter { reach == .everywhere || !$0.own(reach).isEmpty }
+      var networks = all.filter { $0.isNetwork && !$0.links.isEmpty }
+      if networks.count > Self.mostInterfaces {
+        let routes = defaultRoutes().map(\.bytes)
+        let ranked = networks.enumerated().sorted {
+          ($0.element.rank(routes), $0.offset) < ($1.element.rank(routes), $1.offset)
+        }
+        networks = ranked.prefix(Self.mostInterfaces).map(\.element)
       }
-      networks = ranked.prefix(Self.mostInterfaces).map(\.element)
+      let chosen = networks.isEmpty ? Array(all.filter { $0.isItself }.prefix(1)) : networks
+      isOnlyItself = networks.isEmpty && !chosen.isEmpty
+      isOnlyTunnels = networks.isEmpty && all.contains { $0.isTunnel }
+      interfaces = Dictionary(chosen.map { ($0.index, $0) }) { first, _ in first }
+      var links: [Link: [IPAddress]] = [:]
+      for interface in chosen {
+        let addresses = Array(interface.own(reach).prefix(Self.mostAddresses))
+        for link in interface.links { links[link] = addresses }
+      }
+      self.links = links
     }
-    let chosen = networks.isEmpty ? Array(all.filter { $0.isItself }.prefix(1)) : networks
-    isOnlyItself = networks.isEmpty && !chosen.isEmpty
-    isOnlyTunnels = networks.isEmpty && all.contains { $0.isTunnel }
-    interfaces = Dictionary(chosen.map { ($0.index, $0) }) { first, _ in first }
-    var links: [Link: [IPAddress]] = [:]
-    for interface in chosen {
-      let addresses = Array(interface.own(reach).prefix(Self.mostAddresses))
-      for link in interface.links { links[link] = addresses }
+
+    /// Whether a packet comes from a device on the link on which it arrived, and not through a
+    /// router: RFC 6762 §11.
+    func isOfLink(_ datagram: MulticastSocket.Datagram, _ link: Link) -> Bool {
+      guard datagram.interface == link.interface, let interface = interfaces[link.interface] else { return false }
+      return datagram.hopLimit == 255 || interface.isOnLink(datagram.sender)
     }
-    self.links = links
-  }
 
-  /// Whether a packet comes from a device on the link on which it arrived, and not through a
-  /// router: RFC 6762 §11.
-  func isOfLink(_ datagram: Datagram, _ link: Link) -> Bool {
-    guard datagram.interface == link.interface, let interface = interfaces[link.interface] else { return false }
-    return datagram.hopLimit == 255 || interface.isOnLink(datagram.sender)
-  }
-
-  /// Whether a unicast answer may go to an address: only to one in a network of the link's
-  /// interface. Otherwise a sender that only claims to be near, by its hop limit, could direct
-  /// answers at other devices.
-  func isNear(_ address: SocketAddress, _ link: Link) -> Bool {
-    interfaces[link.interface]?.isOnLink(address) == true
+    /// Whether a unicast answer may go to an address: only to one in a network of the link's
+    /// interface. Otherwise a sender that only claims to be near, by its hop limit, could direct
+    /// answers at other devices.
+    func isNear(_ address: SocketAddress, _ link: Link) -> Bool {
+      interfaces[link.interface]?.isOnLink(address) == true
+    }
   }
 }
 

@@ -12,7 +12,7 @@ struct OpenLinks {
   private let reach: ListeningAddresses
   private var sockets: [Link: OpenLink] = [:]
   private(set) var choice = LinkChoice([])
-  private var buffer = DatagramBuffer(longest: MulticastDNS.longestPacket)
+  private var buffer = MulticastSocket.Buffer(longest: MulticastDNS.longestPacket)
   /// Why a socket is missing; nil if none is.
   private(set) var failure: SystemError?
 

@@ -246,14 +246,14 @@ extension TransferEvent {
     default: false
     }
   }
-}
 
-/// The connection of the data in a session whose control connection leads through a relay.
-package enum DataConnection: Equatable, Sendable {
-  /// From device to device.
-  case direct(isIPv6: Bool)
-  /// Through the relay again.
-  case relay(String)
+  /// The connection of the data in a session whose control connection leads through a relay.
+  package enum DataConnection: Equatable, Sendable {
+    /// From device to device.
+    case direct(isIPv6: Bool)
+    /// Through the relay again.
+    case relay(String)
+  }
 }
 
 extension RenamedItem {

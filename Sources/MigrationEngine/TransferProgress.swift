@@ -1,18 +1,8 @@
 package import MigrationWire
 
-/// The name of a part of a transfer, the same on both sides.
-package enum TransferPhase: String, CaseIterable, Sendable {
-  case pairing
-  case checking
-  case sending
-  case receiving
-  case verifying
-  case importing
-}
-
 /// The progress of a transfer over all its sessions: data of earlier sessions is included.
 package struct TransferProgress: Equatable, Sendable {
-  package let phase: TransferPhase
+  package let phase: Phase
   /// The bytes of content that have moved: holes do not count, neither here nor in the total.
   package let bytes: UInt64
   /// Nil where more has arrived than was estimated.
@@ -24,7 +14,7 @@ package struct TransferProgress: Equatable, Sendable {
   package let phaseFraction: Double?
 
   package init(
-    phase: TransferPhase, bytes: UInt64, totalBytes: UInt64?, items: UInt64, totalItems: UInt64,
+    phase: Phase, bytes: UInt64, totalBytes: UInt64?, items: UInt64, totalItems: UInt64,
     phaseFraction: Double? = nil
   ) {
     self.phaseFraction = phaseFraction
@@ -33,6 +23,16 @@ package struct TransferProgress: Equatable, Sendable {
     self.totalBytes = totalBytes
     self.items = items
     self.totalItems = totalItems
+  }
+
+  /// The name of a part of a transfer, the same on both sides.
+  package enum Phase: String, CaseIterable, Sendable {
+    case pairing
+    case checking
+    case sending
+    case receiving
+    case verifying
+    case importing
   }
 }
 
@@ -96,7 +96,7 @@ package struct ExpectedTotal: Equatable, Sendable {
 extension TransferProgress {
   /// The progress when `arrived` of the expected total has arrived. Beyond an estimate the total is
   /// unknown.
-  package init(_ phase: TransferPhase, _ arrived: Arrived, of total: ExpectedTotal, fraction: Double?) {
+  package init(_ phase: Phase, _ arrived: Arrived, of total: ExpectedTotal, fraction: Double?) {
     let isBeyond = total.isEstimate && arrived.tally.bytes > total.tally.bytes
     let (whole, all) = (total.whole(arrived.tally), arrived.tally.adding(total.before))
     let holes = total.holes(arrived)

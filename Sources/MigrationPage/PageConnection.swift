@@ -4,7 +4,7 @@ import MigrationSystem
 struct PageConnection: ~Copyable {
   /// What it does now.
   enum Phase {
-    case reading(RequestParser)
+    case reading(Request.Parser)
     /// Writes the rest of the output, and ends.
     case ending
     /// Writes events as they come.
@@ -17,7 +17,7 @@ struct PageConnection: ~Copyable {
   private static let portion = 64 << 10
 
   let socket: StreamSocket
-  private(set) var phase = Phase.reading(RequestParser())
+  private(set) var phase = Phase.reading(Request.Parser())
   private var output: [UInt8] = []
   private var written = 0
   /// When it ends without a step; a stream that has nothing to write waits without limit.
@@ -49,7 +49,7 @@ struct PageConnection: ~Copyable {
   mutating func end() { isOver = true }
 
   /// Reads what has come; returns the request once it is whole, or what is wrong with it.
-  mutating func read() -> RequestParser.Outcome {
+  mutating func read() -> Request.Parser.Outcome {
     var buffer = [UInt8](repeating: 0, count: 4096)
     var memory = buffer.mutableSpan
     let count: Int?

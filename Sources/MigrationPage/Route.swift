@@ -25,27 +25,27 @@ package enum Route: Equatable, Sendable {
       self = .call(call)
     }
   }
-}
 
-/// A file of the page.
-package enum PageFile: String, CaseIterable, Sendable {
-  case page = "index.html"
-  case style = "page.css"
-  case script = "page.js"
-  case texts = "texts.js"
-  case foreign = "foreign.js"
-  case icon = "icon.svg"
+  /// A file of the page.
+  package enum PageFile: String, CaseIterable, Sendable {
+    case page = "index.html"
+    case style = "page.css"
+    case script = "page.js"
+    case texts = "texts.js"
+    case foreign = "foreign.js"
+    case icon = "icon.svg"
 
-  init?(target: String) {
-    self.init(rawValue: target == "/" ? Self.page.rawValue : String(target.dropFirst()))
-  }
+    init?(target: String) {
+      self.init(rawValue: target == "/" ? Self.page.rawValue : String(target.dropFirst()))
+    }
 
-  package var type: String {
-    switch self {
-    case .page: "text/html; charset=utf-8"
-    case .style: "text/css; charset=utf-8"
-    case .script, .texts, .foreign: "text/javascript; charset=utf-8"
-    case .icon: "image/svg+xml"
+    package var type: String {
+      switch self {
+      case .page: "text/html; charset=utf-8"
+      case .style: "text/css; charset=utf-8"
+      case .script, .texts, .foreign: "text/javascript; charset=utf-8"
+      case .icon: "image/svg+xml"
+      }
     }
   }
 }
@@ -71,7 +71,7 @@ package protocol PageProgram: AnyObject, Sendable {
   /// The events for the page.
   var events: PageEvents { get }
   /// The content of a file of the page; nil if it is missing.
-  func content(of file: PageFile) -> [UInt8]?
+  func content(of file: Route.PageFile) -> [UInt8]?
   /// Does what the page asks for. Returns at once.
   func perform(_ call: Call, _ form: [String: String]) -> Status
   /// Whether something runs, or has ended and no page has shown it. `isShown` is whether a page reads

@@ -1,92 +1,94 @@
-/// The connections of a token from one network.
-struct RelayShare: Hashable, Sendable {
-  let token: Int
-  let network: String
-}
-
-/// How many connections of one kind there are.
-struct RelayCount: Sendable {
-  private var ofNetwork: [String: Int] = [:]
-  private var ofToken: [Int: Int] = [:]
-  private var ofShare: [RelayShare: Int] = [:]
-  private(set) var all = 0
-
-  /// Connections have come, or gone.
-  mutating func change(_ share: RelayShare, by step: Int) {
-    all += step
-    ofToken[share.token, default: 0] += step
-    ofNetwork[share.network, default: 0] += step
-    ofShare[share, default: 0] += step
-    if ofNetwork[share.network] == 0 { ofNetwork[share.network] = nil }
-    if ofShare[share] == 0 { ofShare[share] = nil }
+extension RelayTable {
+  /// The connections of a token from one network.
+  struct Share: Hashable, Sendable {
+    let token: Int
+    let network: String
   }
 
-  /// Those of a token.
-  func count(ofToken token: Int) -> Int { ofToken[token, default: 0] }
-  /// Those of a token from one network.
-  func count(_ share: RelayShare) -> Int { ofShare[share, default: 0] }
+  /// How many connections of one kind there are.
+  struct Count: Sendable {
+    private var ofNetwork: [String: Int] = [:]
+    private var ofToken: [Int: Int] = [:]
+    private var ofShare: [RelayTable.Share: Int] = [:]
+    private(set) var all = 0
 
-  /// Whether so many more of a share are within a limit.
-  func hasRoom(for more: Int, _ share: RelayShare, _ limit: RelayLimits.Limit) -> Bool {
-    all + more <= limit.all && isBelow(limit.ofNetwork - more + 1, network: share.network)
-      && isBelow(limit.ofToken - more + 1, token: share.token)
+    /// Connections have come, or gone.
+    mutating func change(_ share: RelayTable.Share, by step: Int) {
+      all += step
+      ofToken[share.token, default: 0] += step
+      ofNetwork[share.network, default: 0] += step
+      ofShare[share, default: 0] += step
+      if ofNetwork[share.network] == 0 { ofNetwork[share.network] = nil }
+      if ofShare[share] == 0 { ofShare[share] = nil }
+    }
+
+    /// Those of a token.
+    func count(ofToken token: Int) -> Int { ofToken[token, default: 0] }
+    /// Those of a token from one network.
+    func count(_ share: RelayTable.Share) -> Int { ofShare[share, default: 0] }
+
+    /// Whether so many more of a share are within a limit.
+    func hasRoom(for more: Int, _ share: RelayTable.Share, _ limit: RelayLimits.Limit) -> Bool {
+      all + more <= limit.all && isBelow(limit.ofNetwork - more + 1, network: share.network)
+        && isBelow(limit.ofToken - more + 1, token: share.token)
+    }
+
+    /// Whether one more of a network is within its limit.
+    func isBelow(_ limit: Int, network: String) -> Bool { ofNetwork[network, default: 0] < limit }
+    /// Whether one more of a token is within its limit.
+    func isBelow(_ limit: Int, token: Int) -> Bool { ofToken[token, default: 0] < limit }
   }
 
-  /// Whether one more of a network is within its limit.
-  func isBelow(_ limit: Int, network: String) -> Bool { ofNetwork[network, default: 0] < limit }
-  /// Whether one more of a token is within its limit.
-  func isBelow(_ limit: Int, token: Int) -> Bool { ofToken[token, default: 0] < limit }
-}
+  /// The bytes that a token has passed on in the newest day and month.
+  struct Volume: Sendable {
+    private var date = RelayDate(0)
+    private(set) var ofDay: UInt64 = 0
+    private(set) var ofMonth: UInt64 = 0
 
-/// The bytes that a token has passed on in the newest day and month.
-struct RelayVolume: Sendable {
-  private var date = RelayDate(0)
-  private(set) var ofDay: UInt64 = 0
-  private(set) var ofMonth: UInt64 = 0
+    /// Another day, or month, begins with nothing.
+    mutating func turn(to date: RelayDate) {
+      if date.day != self.date.day { ofDay = 0 }
+      if date.month != self.date.month { ofMonth = 0 }
+      self.date = date
+    }
 
-  /// Another day, or month, begins with nothing.
-  mutating func turn(to date: RelayDate) {
-    if date.day != self.date.day { ofDay = 0 }
-    if date.month != self.date.month { ofMonth = 0 }
-    self.date = date
+    /// Bytes were passed on.
+    mutating func add(_ count: UInt64, on date: RelayDate) {
+      turn(to: date)
+      ofDay += count
+      ofMonth += count
+    }
   }
 
-  /// Bytes were passed on.
-  mutating func add(_ count: UInt64, on date: RelayDate) {
-    turn(to: date)
-    ofDay += count
-    ofMonth += count
-  }
-}
+  /// How often callers may name a place that no device has: each time costs one of a few looks.
+  struct Looks: Sendable {
+    /// Of few networks: each look is one of a token too, and is forgotten after a while.
+    private var ofNetwork: [String: Bucket] = [:]
+    private var ofToken: [Bucket]
+    private static let pace = 1 / RelayLimits.missPause
 
-/// How often callers may name a place that no device has: each time costs one of a few looks.
-struct RelayLooks: Sendable {
-  /// Of few networks: each look is one of a token too, and is forgotten after a while.
-  private var ofNetwork: [String: RelayBucket] = [:]
-  private var ofToken: [RelayBucket]
-  private static let pace = 1 / RelayLimits.missPause
+    init(tokens: Int, now: Double) {
+      ofToken = Array(repeating: Bucket(full: RelayLimits.missesOfToken, now: now), count: tokens)
+    }
 
-  init(tokens: Int, now: Double) {
-    ofToken = Array(repeating: RelayBucket(full: RelayLimits.missesOfToken, now: now), count: tokens)
-  }
+    /// Whether a caller may look; a miss takes one.
+    mutating func take(network: String, token: Int, misses: Bool, now: Double) -> Bool {
+      var left = ofNetwork[network] ?? Bucket(full: RelayLimits.missesOfNetwork, now: now)
+      guard left.amount(now: now, most: RelayLimits.missesOfNetwork, perSecond: Self.pace) >= 1,
+        ofToken[token].amount(now: now, most: RelayLimits.missesOfToken, perSecond: Self.pace) >= 1
+      else { return false }
+      guard misses else { return true }
+      left.take(1, now: now, most: RelayLimits.missesOfNetwork, perSecond: Self.pace)
+      ofNetwork[network] = left
+      ofToken[token].take(1, now: now, most: RelayLimits.missesOfToken, perSecond: Self.pace)
+      return true
+    }
 
-  /// Whether a caller may look; a miss takes one.
-  mutating func take(network: String, token: Int, misses: Bool, now: Double) -> Bool {
-    var left = ofNetwork[network] ?? RelayBucket(full: RelayLimits.missesOfNetwork, now: now)
-    guard left.amount(now: now, most: RelayLimits.missesOfNetwork, perSecond: Self.pace) >= 1,
-      ofToken[token].amount(now: now, most: RelayLimits.missesOfToken, perSecond: Self.pace) >= 1
-    else { return false }
-    guard misses else { return true }
-    left.take(1, now: now, most: RelayLimits.missesOfNetwork, perSecond: Self.pace)
-    ofNetwork[network] = left
-    ofToken[token].take(1, now: now, most: RelayLimits.missesOfToken, perSecond: Self.pace)
-    return true
-  }
-
-  /// Forgets the networks that have all their looks again.
-  mutating func forgetOld(now: Double) {
-    ofNetwork = ofNetwork.filter { _, left in
-      left.amount(now: now, most: RelayLimits.missesOfNetwork, perSecond: Self.pace) < RelayLimits.missesOfNetwork
+    /// Forgets the networks that have all their looks again.
+    mutating func forgetOld(now: Double) {
+      ofNetwork = ofNetwork.filter { _, left in
+        left.amount(now: now, most: RelayLimits.missesOfNetwork, perSecond: Self.pace) < RelayLimits.missesOfNetwork
+      }
     }
   }
 }

@@ -38,8 +38,8 @@ package final class RelayLoop {
   private final class Call {
     let caller: Line
     let receiver: Line
-    var there = RelayFlow()
-    var back = RelayFlow()
+    var there = Flow()
+    var back = Flow()
 
     init(_ caller: Line, _ receiver: Line) {
       self.caller = caller
@@ -302,7 +302,7 @@ package final class RelayLoop {
     if goesOn { unfinished.insert(call.caller.id) } else { unfinished.remove(call.caller.id) }
   }
 
-  private static func wanted(reads: RelayFlow.Rest, writes: RelayFlow.Rest) -> Poller.Readiness {
+  private static func wanted(reads: Flow.Rest, writes: Flow.Rest) -> Poller.Readiness {
     var wanted: Poller.Readiness = []
     if reads == .source || reads == .turn { wanted.insert(.readable) }
     if writes == .target || writes == .turn { wanted.insert(.writable) }

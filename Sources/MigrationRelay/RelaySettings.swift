@@ -85,21 +85,23 @@ package struct RelayDate: Equatable, Sendable {
   }
 }
 
-/// Something of which there is so much at once, and so much more with time.
-struct RelayBucket: Equatable, Sendable {
-  private var level: Double
-  private var at: Double
+extension RelayTable {
+  /// Something of which there is so much at once, and so much more with time.
+  struct Bucket: Equatable, Sendable {
+    private var level: Double
+    private var at: Double
 
-  init(full level: Double, now: Double) {
-    self.level = level
-    at = now
-  }
+    init(full level: Double, now: Double) {
+      self.level = level
+      at = now
+    }
 
-  /// How much there is.
-  func amount(now: Double, most: Double, perSecond: Double) -> Double { min(most, level + (now - at) * perSecond) }
+    /// How much there is.
+    func amount(now: Double, most: Double, perSecond: Double) -> Double { min(most, level + (now - at) * perSecond) }
 
-  mutating func take(_ count: Double, now: Double, most: Double, perSecond: Double) {
-    level = amount(now: now, most: most, perSecond: perSecond) - count
-    at = now
+    mutating func take(_ count: Double, now: Double, most: Double, perSecond: Double) {
+      level = amount(now: now, most: most, perSecond: perSecond) - count
+      at = now
+    }
   }
 }

@@ -35,9 +35,9 @@ package struct RelayTable: Sendable {
     var heard: Double
     var token = 0
     /// The share in which it counts as another one's answer.
-    var joins: RelayShare?
+    var joins: Share?
 
-    var share: RelayShare { joins ?? RelayShare(token: token, network: network) }
+    var share: Share { joins ?? Share(token: token, network: network) }
   }
 
   private struct Registration {
@@ -57,19 +57,19 @@ package struct RelayTable: Sendable {
   private var takenOfLength: [Int: Int] = [:]
   private var meetings: [RelayMeeting: ID] = [:]
   private var waiting: [RelayCall: (caller: ID, receiver: ID)] = [:]
-  private var (registered, calls) = (RelayCount(), RelayCount())
-  private var looks: RelayLooks
-  private var volumes: [RelayVolume]
-  private var rates: [RelayBucket] = []
+  private var (registered, calls) = (Count(), Count())
+  private var looks: Looks
+  private var volumes: [Volume]
+  private var rates: [Bucket] = []
   private var isEnding = false
   private var counted = RelayCounters()
   private var actions: [Action] = []
 
   package init(_ settings: RelaySettings, now: Double) {
     self.settings = settings
-    volumes = settings.tokens.map { _ in RelayVolume() }
-    looks = RelayLooks(tokens: settings.tokens.count, now: now)
-    rates = settings.tokens.map { _ in RelayBucket(full: Double(settings.rate ?? 0), now: now) }
+    volumes = settings.tokens.map { _ in Volume() }
+    looks = Looks(tokens: settings.tokens.count, now: now)
+    rates = settings.tokens.map { _ in Bucket(full: Double(settings.rate ?? 0), now: now) }
   }
 
   /// The counts until now.

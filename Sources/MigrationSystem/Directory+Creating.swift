@@ -228,14 +228,14 @@ extension Directory {
     }
     return path
   }
-}
 
-/// The calls with which names are moved without replacing.
-package enum RenameMethod: Sendable {
-  /// The kernel's flags, if the file system supports them.
-  case preferred
-  /// Calls that every file system supports.
-  case plain
+  /// The calls with which names are moved without replacing.
+  package enum RenameMethod: Sendable {
+    /// The kernel's flags, if the file system supports them.
+    case preferred
+    /// Calls that every file system supports.
+    case plain
+  }
 }
 
 extension Descriptor {

@@ -253,6 +253,28 @@ package struct Directory: ~Copyable, Sendable {
     }
     return isListed
   }
+
+  /// One `linux_dirent64`: inode and offset (8 bytes each), length (2), type (1), then the
+  /// NUL-terminated name.
+  @unsafe private struct EntryRecord {
+    let length: Int
+    let type: UInt8
+    let name: UnsafeBufferPointer<UInt8>
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+      unsafe length = unsafe Int(bytes.loadUnaligned(fromByteOffset: 16, as: UInt16.self))
+      unsafe type = unsafe bytes[18]
+      let start = unsafe bytes.baseAddress! + 19
+      let count = unsafe strlen(start.assumingMemoryBound(to: CChar.self))
+      unsafe name = unsafe UnsafeBufferPointer(start: start.assumingMemoryBound(to: UInt8.self), count: count)
+    }
+
+    /// Whether this is the directory itself or its parent.
+    var isDot: Bool {
+      let dot = UInt8(ascii: ".")
+      return unsafe name[0] == dot && (name.count == 1 || name.count == 2 && name[1] == dot)
+    }
+  }
 }
 
 /// A directory that several owners keep open together.
@@ -263,27 +285,5 @@ package final class SharedDirectory: Sendable {
   /// Shares a directory.
   package init(_ directory: consuming Directory) {
     self.directory = directory
-  }
-}
-
-/// One `linux_dirent64`: inode and offset (8 bytes each), length (2), type (1), then the
-/// NUL-terminated name.
-@unsafe private struct EntryRecord {
-  let length: Int
-  let type: UInt8
-  let name: UnsafeBufferPointer<UInt8>
-
-  init(_ bytes: UnsafeRawBufferPointer) {
-    unsafe length = unsafe Int(bytes.loadUnaligned(fromByteOffset: 16, as: UInt16.self))
-    unsafe type = unsafe bytes[18]
-    let start = unsafe bytes.baseAddress! + 19
-    let count = unsafe strlen(start.assumingMemoryBound(to: CChar.self))
-    unsafe name = unsafe UnsafeBufferPointer(start: start.assumingMemoryBound(to: UInt8.self), count: count)
-  }
-
-  /// Whether this is the directory itself or its parent.
-  var isDot: Bool {
-    let dot = UInt8(ascii: ".")
-    return unsafe name[0] == dot && (name.count == 1 || name.count == 2 && name[1] == dot)
   }
 }

@@ -71,23 +71,23 @@ package final class OwnerThread: Sendable {
     }
     if let joined { pthread_join(joined, nil) }
   }
-}
 
-/// The data for the new thread.
-private final class Start: Sendable {
-  let name: String
-  let body: @Sendable () -> Void
+  /// The data for the new thread.
+  private final class Start: Sendable {
+    let name: String
+    let body: @Sendable () -> Void
 
-  init(name: String, body: @escaping @Sendable () -> Void) {
-    self.name = name
-    self.body = body
-  }
+    init(name: String, body: @escaping @Sendable () -> Void) {
+      self.name = name
+      self.body = body
+    }
 
-  static func run(_ pointer: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    let start = unsafe Unmanaged<Start>.fromOpaque(pointer!).takeRetainedValue()
-    _ = unsafe csystem_name_thread(start.name)
-    start.body()
-    return nil
+    static func run(_ pointer: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+      let start = unsafe Unmanaged<Start>.fromOpaque(pointer!).takeRetainedValue()
+      _ = unsafe csystem_name_thread(start.name)
+      start.body()
+      return nil
+    }
   }
 }
 

@@ -62,58 +62,58 @@ package struct MulticastSocket: ~Copyable, Sendable {
       }
     }
   }
-}
 
-/// A received datagram.
-package struct Datagram: Equatable, Sendable {
-  package let bytes: [UInt8]
-  package let sender: SocketAddress
-  /// The number of the interface on which it arrived.
-  package let interface: UInt32
-  /// How many more routers could have forwarded it: 255 if none has; nil if the kernel did not
-  /// report it.
-  package let hopLimit: Int?
-}
-
-/// The memory for the datagrams of a multicast socket, reused for each batch.
-package struct DatagramBuffer: Sendable {
-  private let each: Int
-  private var bytes: [UInt8]
-  private var found: [csystem_datagram]
-
-  /// Memory for datagrams of up to `longest` bytes; longer datagrams are dropped.
-  package init(longest: Int) {
-    each = longest
-    bytes = Array(repeating: 0, count: longest * MulticastSocket.longestBatch)
-    found = Array(repeating: csystem_datagram(), count: MulticastSocket.longestBatch)
+  /// A received datagram.
+  package struct Datagram: Equatable, Sendable {
+    package let bytes: [UInt8]
+    package let sender: SocketAddress
+    /// The number of the interface on which it arrived.
+    package let interface: UInt32
+    /// How many more routers could have forwarded it: 255 if none has; nil if the kernel did not
+    /// report it.
+    package let hopLimit: Int?
   }
 
-  /// Receives the waiting datagrams, at most a batch of them, and hands over those that are
-  /// complete and come from an Internet address. Returns their number.
-  package mutating func receive(
-    from socket: borrowing MulticastSocket, _ take: (Datagram) -> Void
-  ) throws(SystemError) -> Int {
-    let raw = socket.raw
-    let count: CInt
-    do throws(SystemError) {
-      count = try calling("receive") {
-        unsafe csystem_receive_datagrams(raw, &bytes, each, &found, UInt32(MulticastSocket.longestBatch))
-      }
-    } catch  where error.isWouldBlock {
-      return 0
+  /// The memory for the datagrams of a multicast socket, reused for each batch.
+  package struct Buffer: Sendable {
+    private let each: Int
+    private var bytes: [UInt8]
+    private var found: [csystem_datagram]
+
+    /// Memory for datagrams of up to `longest` bytes; longer datagrams are dropped.
+    package init(longest: Int) {
+      each = longest
+      bytes = Array(repeating: 0, count: longest * MulticastSocket.longestBatch)
+      found = Array(repeating: csystem_datagram(), count: MulticastSocket.longestBatch)
     }
-    for index in 0..<Int(count) where found[index].is_cut == 0 {
-      let sender = unsafe withUnsafeBytes(of: &found[index].sender) { buffer in
-        unsafe SocketAddress(buffer.baseAddress!.assumingMemoryBound(to: sockaddr.self))
+
+    /// Receives the waiting datagrams, at most a batch of them, and hands over those that are
+    /// complete and come from an Internet address. Returns their number.
+    package mutating func receive(
+      from socket: borrowing MulticastSocket, _ take: (MulticastSocket.Datagram) -> Void
+    ) throws(SystemError) -> Int {
+      let raw = socket.raw
+      let count: CInt
+      do throws(SystemError) {
+        count = try calling("receive") {
+          unsafe csystem_receive_datagrams(raw, &bytes, each, &found, UInt32(MulticastSocket.longestBatch))
+        }
+      } catch  where error.isWouldBlock {
+        return 0
       }
-      guard let sender else { continue }
-      take(
-        Datagram(
-          bytes: Array(bytes[index * each..<index * each + Int(found[index].size)]), sender: sender,
-          interface: found[index].interface,
-          hopLimit: found[index].hop_limit < 0 ? nil : Int(found[index].hop_limit)))
+      for index in 0..<Int(count) where found[index].is_cut == 0 {
+        let sender = unsafe withUnsafeBytes(of: &found[index].sender) { buffer in
+          unsafe SocketAddress(buffer.baseAddress!.assumingMemoryBound(to: sockaddr.self))
+        }
+        guard let sender else { continue }
+        take(
+          MulticastSocket.Datagram(
+            bytes: Array(bytes[index * each..<index * each + Int(found[index].size)]), sender: sender,
+            interface: found[index].interface,
+            hopLimit: found[index].hop_limit < 0 ? nil : Int(found[index].hop_limit)))
+      }
+      return Int(count)
     }
-    return Int(count)
   }
 }
 

@@ -119,48 +119,48 @@ struct RouteRecords {
         address, prefix: Int(prefix), isReady: flags & Kind.doubtful == 0,
         isDeprecated: flags & Kind.deprecated != 0))
   }
-}
 
-/// Bytes with numbers in this machine's byte order, in the kernel's layout; fields beyond the end
-/// are nil.
-private struct Fields {
-  var bytes: ArraySlice<UInt8>
+  /// Bytes with numbers in this machine's byte order, in the kernel's layout; fields beyond the end
+  /// are nil.
+  private struct Fields {
+    var bytes: ArraySlice<UInt8>
 
-  init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
+    init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
-  func byte(at offset: Int) -> UInt8? {
-    offset < bytes.count ? bytes[bytes.startIndex + offset] : nil
-  }
+    func byte(at offset: Int) -> UInt8? {
+      offset < bytes.count ? bytes[bytes.startIndex + offset] : nil
+    }
 
-  func half(at offset: Int) -> UInt16? {
-    guard let low = byte(at: offset), let high = byte(at: offset + 1) else { return nil }
-    return UInt16(littleEndian: UInt16(low) | UInt16(high) << 8)
-  }
+    func half(at offset: Int) -> UInt16? {
+      guard let low = byte(at: offset), let high = byte(at: offset + 1) else { return nil }
+      return UInt16(littleEndian: UInt16(low) | UInt16(high) << 8)
+    }
 
-  func word(at offset: Int) -> UInt32? {
-    guard offset + 4 <= bytes.count else { return nil }
-    let start = bytes.startIndex + offset
-    return UInt32(littleEndian: bytes[start..<start + 4].reversed().reduce(0) { $0 << 8 | UInt32($1) })
-  }
+    func word(at offset: Int) -> UInt32? {
+      guard offset + 4 <= bytes.count else { return nil }
+      let start = bytes.startIndex + offset
+      return UInt32(littleEndian: bytes[start..<start + 4].reversed().reduce(0) { $0 << 8 | UInt32($1) })
+    }
 
-  func from(_ offset: Int) -> Fields { Fields(bytes.dropFirst(offset)) }
+    func from(_ offset: Int) -> Fields { Fields(bytes.dropFirst(offset)) }
 
-  /// A text that ends at its first zero byte.
-  var text: String { String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) }
+    /// A text that ends at its first zero byte.
+    var text: String { String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) }
 
-  /// Takes a part that begins with its length, and its padding to four bytes; nil if the length is
-  /// wrong.
-  mutating func take(_ length: Int, atLeast least: Int) -> Fields? {
-    guard length >= least, length <= bytes.count else { return nil }
-    defer { bytes = bytes.dropFirst((length + 3) & ~3) }
-    return Fields(bytes.prefix(length))
-  }
+    /// Takes a part that begins with its length, and its padding to four bytes; nil if the length is
+    /// wrong.
+    mutating func take(_ length: Int, atLeast least: Int) -> Fields? {
+      guard length >= least, length <= bytes.count else { return nil }
+      defer { bytes = bytes.dropFirst((length + 3) & ~3) }
+      return Fields(bytes.prefix(length))
+    }
 
-  func forEachAttribute(_ body: (UInt16, Fields) -> Void) {
-    var rest = self
-    // The two highest bits of a kind describe its encoding.
-    while let length = rest.half(at: 0), let kind = rest.half(at: 2), let part = rest.take(Int(length), atLeast: 4) {
-      body(kind & 0x3FFF, part.from(4))
+    func forEachAttribute(_ body: (UInt16, Fields) -> Void) {
+      var rest = self
+      // The two highest bits of a kind describe its encoding.
+      while let length = rest.half(at: 0), let kind = rest.half(at: 2), let part = rest.take(Int(length), atLeast: 4) {
+        body(kind & 0x3FFF, part.from(4))
+      }
     }
   }
 }

@@ -133,53 +133,53 @@ package struct Trust: Sendable {
   ) throws(Distrust) -> Value {
     try SystemError.mapped(body()) { Distrust(path, $0.isSymbolicLink ? .link : .unreachable($0)) }
   }
-}
 
-/// Why a file or a directory is not trusted.
-package struct Distrust: Error, Equatable, Sendable {
-  /// The cause.
-  package enum Reason: Equatable, Sendable {
-    /// Another user owns it.
-    case owner
-    /// A group with other members may write to it.
-    case group
-    /// Its access list may let others write to it.
-    case list
-    /// All users may write to it.
-    case everyone
-    /// It is a link.
-    case link
-    /// It is no file.
-    case otherKind
-    /// It cannot be read.
-    case unreachable(SystemError)
-  }
+  /// Why a file or a directory is not trusted.
+  package struct Distrust: Error, Equatable, Sendable {
+    /// The cause.
+    package enum Reason: Equatable, Sendable {
+      /// Another user owns it.
+      case owner
+      /// A group with other members may write to it.
+      case group
+      /// Its access list may let others write to it.
+      case list
+      /// All users may write to it.
+      case everyone
+      /// It is a link.
+      case link
+      /// It is no file.
+      case otherKind
+      /// It cannot be read.
+      case unreachable(SystemError)
+    }
 
-  /// The file or directory that is the cause: the named one, or one above it, without links.
-  package let path: [UInt8]
-  package let reason: Reason
-  /// Whether it is above the named one.
-  package let isAbove: Bool
+    /// The file or directory that is the cause: the named one, or one above it, without links.
+    package let path: [UInt8]
+    package let reason: Reason
+    /// Whether it is above the named one.
+    package let isAbove: Bool
 
-  init(_ path: [UInt8], _ reason: Reason, isAbove: Bool = false) {
-    self.path = path
-    self.reason = reason
-    self.isAbove = isAbove
-  }
+    init(_ path: [UInt8], _ reason: Reason, isAbove: Bool = false) {
+      self.path = path
+      self.reason = reason
+      self.isAbove = isAbove
+    }
 
-  /// Whether there is nothing.
-  package var isMissing: Bool { if case .unreachable(let error) = reason { error.isNotFound } else { false } }
+    /// Whether there is nothing.
+    package var isMissing: Bool { if case .unreachable(let error) = reason { error.isNotFound } else { false } }
 
-  /// A clause that follows the path.
-  package var clause: String {
-    switch reason {
-    case .owner: "belongs to another user"
-    case .group: "can be changed by a group"
-    case .list: "can be changed by those on its access list"
-    case .everyone: "can be changed by every user"
-    case .link: "is a link"
-    case .otherKind: "is not a regular file"
-    case .unreachable(let error): "cannot be read: \(error.words)"
+    /// A clause that follows the path.
+    package var clause: String {
+      switch reason {
+      case .owner: "belongs to another user"
+      case .group: "can be changed by a group"
+      case .list: "can be changed by those on its access list"
+      case .everyone: "can be changed by every user"
+      case .link: "is a link"
+      case .otherKind: "is not a regular file"
+      case .unreachable(let error): "cannot be read: \(error.words)"
+      }
     }
   }
 }

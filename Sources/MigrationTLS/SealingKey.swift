@@ -105,16 +105,16 @@ package struct SealingKey: ~Copyable, Sendable {
     }
     return message
   }
-}
 
-/// OpenSSL's state of one encryption, which is wiped at its end.
-@safe private struct GCM: ~Copyable {
-  let raw: OpaquePointer
+  /// OpenSSL's state of one encryption, which is wiped at its end.
+  @safe private struct GCM: ~Copyable {
+    let raw: OpaquePointer
 
-  init(_ operation: String) throws(TLSError) {
-    OpenSSL.clearErrors()
-    unsafe raw = try unsafe require(EVP_CIPHER_CTX_new(), operation)
+    init(_ operation: String) throws(TLSError) {
+      OpenSSL.clearErrors()
+      unsafe raw = try unsafe require(EVP_CIPHER_CTX_new(), operation)
+    }
+
+    deinit { unsafe EVP_CIPHER_CTX_free(raw) }
   }
-
-  deinit { unsafe EVP_CIPHER_CTX_free(raw) }
 }

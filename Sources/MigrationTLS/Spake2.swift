@@ -27,7 +27,7 @@ package struct Spake2: ~Copyable {
   ]
 
   private let role: Role
-  private let names: Spake2Names
+  private let names: Names
   private let curve: P256
   private let secret: P256.Scalar
   private let ephemeral: P256.Scalar
@@ -39,7 +39,7 @@ package struct Spake2: ~Copyable {
   package init(role: Role, secret: PairingSecret, idA: [UInt8], idB: [UInt8], aad: [UInt8]) throws(TLSError) {
     let curve = try P256()
     let ephemeral = try curve.randomScalar()
-    let names = Spake2Names(idA: idA, idB: idB, aad: aad)
+    let names = Names(idA: idA, idB: idB, aad: aad)
     try self.init(role: role, secret: secret, names: names, curve: curve, ephemeral: ephemeral)
   }
 
@@ -47,13 +47,13 @@ package struct Spake2: ~Copyable {
   init(
     role: Role, secret: PairingSecret, idA: [UInt8], idB: [UInt8], aad: [UInt8], scalar: [UInt8]
   ) throws(TLSError) {
-    let names = Spake2Names(idA: idA, idB: idB, aad: aad)
+    let names = Names(idA: idA, idB: idB, aad: aad)
     let ephemeral = try unsafe P256.Scalar(scalar.span.bytes)
     try self.init(role: role, secret: secret, names: names, curve: P256(), ephemeral: ephemeral)
   }
 
   private init(
-    role: Role, secret: PairingSecret, names: Spake2Names, curve: consuming P256, ephemeral: consuming P256.Scalar
+    role: Role, secret: PairingSecret, names: Names, curve: consuming P256, ephemeral: consuming P256.Scalar
   ) throws(TLSError) {
     let secret = try secret.bytes.withBytes { (bytes) throws(TLSError) in try P256.Scalar(bytes) }
     let blind = try curve.decode(role == .a ? Self.blindA : Self.blindB)
@@ -72,11 +72,11 @@ package struct Spake2: ~Copyable {
   /// Takes the peer's share and gives the keys and both confirmations.
   ///
   /// Throws `.invalidShare` for all bytes except a point that an honest peer could have sent.
-  package consuming func finish(peerShare: [UInt8]) throws(TLSError) -> Spake2Keys {
+  package consuming func finish(peerShare: [UInt8]) throws(TLSError) -> Keys {
     let shared = try sharedPoint(peerShare: peerShare)
     let (shareA, shareB) = role == .a ? (share, peerShare) : (peerShare, share)
     let transcript = try names.transcript(shareA: shareA, shareB: shareB, sharedPoint: shared, secret: secret.encoded())
-    return Spake2Keys(transcript: transcript, aad: names.aad)
+    return Keys(transcript: transcript, aad: names.aad)
   }
 
   /// K, the point that only two sides with the same w agree on.
@@ -100,71 +100,71 @@ package struct Spake2: ~Copyable {
     defer { cleanse(&encoded) }
     return unsafe SecretBytes(encoded.span.bytes)
   }
-}
 
-/// The result of a SPAKE2 run: two confirmations and a key.
-package struct Spake2Keys: ~Copyable, Sendable {
-  /// The confirmation by which A proves that it knows the code, 32 bytes.
-  package let confirmA: [UInt8]
-  /// The confirmation by which B proves that it knows the code, 32 bytes.
-  package let confirmB: [UInt8]
-  /// Ke, 16 bytes that only both sides know.
-  package let encryptionKey: SecretBytes
+  /// The public inputs of a run of SPAKE2: the identities of A and B, and the associated data.
+  struct Names: Sendable {
+    /// The identity of A.
+    let idA: [UInt8]
+    /// The identity of B.
+    let idB: [UInt8]
+    /// The associated data: the confirmations vouch for it, but it does not enter the key.
+    let aad: [UInt8]
 
-  /// Derives everything from TT and the associated data (RFC 9382 §3.4 and §4).
-  init(transcript: borrowing SecretBytes, aad: [UInt8]) {
-    let digest = Self.digest(of: transcript)
-    let confirmationKeys = Self.confirmationKeys(digest: digest, aad: aad)
-    confirmA = Self.confirmation(key: confirmationKeys.part(0..<16), transcript)
-    confirmB = Self.confirmation(key: confirmationKeys.part(16..<32), transcript)
-    encryptionKey = digest.part(0..<16)
-  }
-
-  /// Hash(TT), which is Ke ‖ Ka.
-  static func digest(of transcript: borrowing SecretBytes) -> SecretBytes {
-    var digest = SecretBytes(zeros: digestByteCount)
-    unsafe digest.withMutablePointer { out in
-      transcript.withBytes { unsafe sha256($0, into: out) }
-    }
-    return digest
-  }
-
-  /// KcA ‖ KcB.
-  static func confirmationKeys(digest: borrowing SecretBytes, aad: [UInt8]) -> SecretBytes {
-    digest.part(16..<32).withBytes { hkdf($0, info: Array("ConfirmationKeys".utf8) + aad) }
-  }
-
-  private static func confirmation(key: borrowing SecretBytes, _ transcript: borrowing SecretBytes) -> [UInt8] {
-    key.withBytes { key in
-      transcript.withBytes { hmac(key: key, message: $0).copied() }
+    /// TT, all values on which both sides must agree: six fields, each after its length in 8 bytes,
+    /// little-endian.
+    func transcript(
+      shareA: [UInt8], shareB: [UInt8], sharedPoint: borrowing SecretBytes, secret: borrowing SecretBytes
+    ) -> SecretBytes {
+      let open = [idA, idB, shareA, shareB]
+      let count = open.reduce(0) { $0 + 8 + $1.count } + 8 + sharedPoint.count + 8 + secret.count
+      var transcript = SecretBytes(zeros: count)
+      var offset = 0
+      for field in open {
+        unsafe transcript.appendField(field.span.bytes, at: &offset)
+      }
+      sharedPoint.withBytes { transcript.appendField($0, at: &offset) }
+      secret.withBytes { transcript.appendField($0, at: &offset) }
+      return transcript
     }
   }
-}
 
-/// The public inputs of a run of SPAKE2: the identities of A and B, and the associated data.
-struct Spake2Names: Sendable {
-  /// The identity of A.
-  let idA: [UInt8]
-  /// The identity of B.
-  let idB: [UInt8]
-  /// The associated data: the confirmations vouch for it, but it does not enter the key.
-  let aad: [UInt8]
+  /// The result of a SPAKE2 run: two confirmations and a key.
+  package struct Keys: ~Copyable, Sendable {
+    /// The confirmation by which A proves that it knows the code, 32 bytes.
+    package let confirmA: [UInt8]
+    /// The confirmation by which B proves that it knows the code, 32 bytes.
+    package let confirmB: [UInt8]
+    /// Ke, 16 bytes that only both sides know.
+    package let encryptionKey: SecretBytes
 
-  /// TT, all values on which both sides must agree: six fields, each after its length in 8 bytes,
-  /// little-endian.
-  func transcript(
-    shareA: [UInt8], shareB: [UInt8], sharedPoint: borrowing SecretBytes, secret: borrowing SecretBytes
-  ) -> SecretBytes {
-    let open = [idA, idB, shareA, shareB]
-    let count = open.reduce(0) { $0 + 8 + $1.count } + 8 + sharedPoint.count + 8 + secret.count
-    var transcript = SecretBytes(zeros: count)
-    var offset = 0
-    for field in open {
-      unsafe transcript.appendField(field.span.bytes, at: &offset)
+    /// Derives everything from TT and the associated data (RFC 9382 §3.4 and §4).
+    init(transcript: borrowing SecretBytes, aad: [UInt8]) {
+      let digest = Self.digest(of: transcript)
+      let confirmationKeys = Self.confirmationKeys(digest: digest, aad: aad)
+      confirmA = Self.confirmation(key: confirmationKeys.part(0..<16), transcript)
+      confirmB = Self.confirmation(key: confirmationKeys.part(16..<32), transcript)
+      encryptionKey = digest.part(0..<16)
     }
-    sharedPoint.withBytes { transcript.appendField($0, at: &offset) }
-    secret.withBytes { transcript.appendField($0, at: &offset) }
-    return transcript
+
+    /// Hash(TT), which is Ke ‖ Ka.
+    static func digest(of transcript: borrowing SecretBytes) -> SecretBytes {
+      var digest = SecretBytes(zeros: digestByteCount)
+      unsafe digest.withMutablePointer { out in
+        transcript.withBytes { unsafe sha256($0, into: out) }
+      }
+      return digest
+    }
+
+    /// KcA ‖ KcB.
+    static func confirmationKeys(digest: borrowing SecretBytes, aad: [UInt8]) -> SecretBytes {
+      digest.part(16..<32).withBytes { hkdf($0, info: Array("ConfirmationKeys".utf8) + aad) }
+    }
+
+    private static func confirmation(key: borrowing SecretBytes, _ transcript: borrowing SecretBytes) -> [UInt8] {
+      key.withBytes { key in
+        transcript.withBytes { hmac(key: key, message: $0).copied() }
+      }
+    }
   }
 }
 

@@ -50,11 +50,11 @@ package struct TLSError: Error, Sendable, Equatable {
   }
 
   /// Tells by this thread's OpenSSL error queue why a session failed, and empties the queue.
-  static func ofSession(in phase: SessionPhase, operation: String) -> TLSError {
+  static func ofSession(in phase: TLSSession.Phase, operation: String) -> TLSError {
     fromQueue(sessionCode(first: ERR_peek_error(), phase), operation: operation)
   }
 
-  private static func sessionCode(first error: UInt, _ phase: SessionPhase) -> Code {
+  private static func sessionCode(first error: UInt, _ phase: TLSSession.Phase) -> Code {
     guard error != 0 else { return .library }
     guard ERR_GET_LIB(error) == ERR_LIB_SSL else { return .protocolViolation }
     let reason = ERR_GET_REASON(error)
@@ -101,41 +101,43 @@ func require(_ result: Int32, _ operation: String, code: TLSError.Code = .librar
   guard result > 0 else { throw .fromQueue(code, operation: operation) }
 }
 
-/// The progress of a session at the moment of its failure: the same reason means different things
-/// at different times.
-enum SessionPhase {
-  /// The handshake has not finished.
-  case handshake
-  /// The handshake has finished, but no data from the peer proves that the peer sees it so too.
-  case unanswered
-  /// Data has arrived.
-  case inUse
-}
+extension TLSSession {
+  /// The progress of a session at the moment of its failure: the same reason means different things
+  /// at different times.
+  enum Phase {
+    /// The handshake has not finished.
+    case handshake
+    /// The handshake has finished, but no data from the peer proves that the peer sees it so too.
+    case unanswered
+    /// Data has arrived.
+    case inUse
+  }
 
-/// The progress of a handshake.
-package enum HandshakeStep: Sendable, Equatable {
-  /// The session is established; output may still be pending.
-  case finished
-  /// The handshake needs more ciphertext. Output may be pending, and the peer may wait for it.
-  case needsInput
-}
+  /// The progress of a handshake.
+  package enum HandshakeStep: Sendable, Equatable {
+    /// The session is established; output may still be pending.
+    case finished
+    /// The handshake needs more ciphertext. Output may be pending, and the peer may wait for it.
+    case needsInput
+  }
 
-/// The result of a read.
-package enum ReadStep: Sendable, Equatable {
-  /// This many bytes of plaintext, at least one; there may be more.
-  case bytes(Int)
-  /// All plaintext that has arrived is read.
-  case needsInput
-  /// The peer has sent its close_notify and will send nothing more.
-  case closed
-}
+  /// The result of a read.
+  package enum ReadStep: Sendable, Equatable {
+    /// This many bytes of plaintext, at least one; there may be more.
+    case bytes(Int)
+    /// All plaintext that has arrived is read.
+    case needsInput
+    /// The peer has sent its close_notify and will send nothing more.
+    case closed
+  }
 
-/// The result of a write.
-package enum WriteStep: Sendable, Equatable {
-  /// This many bytes of plaintext were taken, from the front; output is pending.
-  case bytes(Int)
-  /// None were taken: pending output has to be sent first.
-  case full
-  /// None were taken: ciphertext has to come first.
-  case needsInput
+  /// The result of a write.
+  package enum WriteStep: Sendable, Equatable {
+    /// This many bytes of plaintext were taken, from the front; output is pending.
+    case bytes(Int)
+    /// None were taken: pending output has to be sent first.
+    case full
+    /// None were taken: ciphertext has to come first.
+    case needsInput
+  }
 }

@@ -333,7 +333,7 @@ extension TLSSession {
   }
 
   private mutating func failed(during operation: String) -> TLSError {
-    let phase: SessionPhase = isEstablished ? (hasRead ? .inUse : .unanswered) : .handshake
+    let phase: Phase = isEstablished ? (hasRead ? .inUse : .unanswered) : .handshake
     return fail(.ofSession(in: phase, operation: operation))
   }
 

@@ -35,6 +35,13 @@ extension PeerSender {
     guard let given else { throw Failure(.pairing, "no code was entered") }
     return given.pairing
   }
+
+  /// A completed search that has found one device.
+  fileprivate struct FoundDevice: NearbySearch {
+    let device: NearbyDevice
+
+    func look(for seconds: Double, unless stop: StopSignal) throws(Failure) -> [NearbyDevice] { [device] }
+  }
 }
 
 extension PeerSender.Options {
@@ -56,7 +63,8 @@ extension PeerSender.Options {
       }
       var transfer = Sender.Options(
         label: label, streams: streams.map { UInt32($0) }, limit: bytesPerSecond,
-        compression: CompressionPreference(rawValue: compression.rawValue) ?? .auto, giveUpAfter: givesUpAfter.patience)
+        compression: SenderEngine.CompressionPreference(rawValue: compression.rawValue) ?? .auto,
+        giveUpAfter: givesUpAfter.patience)
       transfer.waitsInLine = waitsInLine
       return transfer
     }
@@ -87,17 +95,10 @@ extension PeerSender.Target {
           throw Failure(
             .usage, "the port of \(device) is unknown", hint: "Search for it again, or name its address and port.")
         }
-        return (.nearby, FoundDevice(device: found))
+        return (.nearby, PeerSender.FoundDevice(device: found))
       }
     }
   }
-}
-
-/// A completed search that has found one device.
-private struct FoundDevice: NearbySearch {
-  let device: NearbyDevice
-
-  func look(for seconds: Double, unless stop: StopSignal) throws(Failure) -> [NearbyDevice] { [device] }
 }
 
 /// The name or the address of a device, without a port.

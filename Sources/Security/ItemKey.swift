@@ -100,7 +100,7 @@ extension Timestamp {
   }
 }
 
-extension CredentialAnswer {
+extension CredentialConnection.Answer {
   /// The result of a call: one item, or an array if the query asked for more than one; nil if it
   /// asked for none.
   func result(_ aspects: CredentialAspects, isArray: Bool) -> CFTypeRef? {
@@ -110,7 +110,7 @@ extension CredentialAnswer {
   }
 }
 
-extension CredentialAnswer.Item {
+extension CredentialConnection.Answer.Item {
   /// The item's data, or a dictionary.
   fileprivate func value(_ aspects: CredentialAspects) -> Any {
     guard aspects.contains(.attributes) else { return Data(item.data) }

@@ -23,7 +23,7 @@ struct ArrivalFacts {
     facts.secretAtHome = secrets
     var homes = [variable("HOME"), CurrentProcess.homeDirectory].compactMap(\.self)
     if CurrentProcess.effectiveUserID == 0 {
-      homes += FormerHome.homes(below: [UInt8(ascii: "/")]) + Self.homesOfOwners(above: destination)
+      homes += EverythingOptions.FormerHome.homes(below: [UInt8(ascii: "/")]) + Self.homesOfOwners(above: destination)
     }
     // One that does not exist yet may be made by what arrives.
     facts.homes = Self.resolved(homes.filter { $0.first == UInt8(ascii: "/") && $0.count > 1 }, links: false)
@@ -91,109 +91,109 @@ struct ArrivalFacts {
     }
     return all
   }
-}
 
-/// Where an absolute path leads, as far as it exists, and the links on the way.
-struct ResolvedPath: Equatable {
-  private(set) var path: [UInt8] = []
-  /// Their own places.
-  private(set) var links: [[UInt8]] = []
+  /// Where an absolute path leads, as far as it exists, and the links on the way.
+  struct ResolvedPath: Equatable {
+    private(set) var path: [UInt8] = []
+    /// Their own places.
+    private(set) var links: [[UInt8]] = []
 
-  private static let mostLinks = 40
+    private static let mostLinks = 40
 
-  /// - Parameter target: the target of a link in a folder; nil if there is none.
-  init(_ given: [UInt8], target: (_ folder: [UInt8], _ name: [UInt8]) -> [UInt8]?) {
-    let slash = UInt8(ascii: "/")
-    var rest = Array(given.split(separator: slash).reversed())
-    while let name = rest.popLast() {
-      if name.elementsEqual(".".utf8) { continue }
-      if name.elementsEqual("..".utf8) {
-        path = Array(path[..<(path.lastIndex(of: slash) ?? 0)])
-        continue
+    /// - Parameter target: the target of a link in a folder; nil if there is none.
+    init(_ given: [UInt8], target: (_ folder: [UInt8], _ name: [UInt8]) -> [UInt8]?) {
+      let slash = UInt8(ascii: "/")
+      var rest = Array(given.split(separator: slash).reversed())
+      while let name = rest.popLast() {
+        if name.elementsEqual(".".utf8) { continue }
+        if name.elementsEqual("..".utf8) {
+          path = Array(path[..<(path.lastIndex(of: slash) ?? 0)])
+          continue
+        }
+        let next = path + [slash] + name
+        guard links.count < Self.mostLinks, let target = target(path.isEmpty ? [slash] : path, Array(name)) else {
+          path = next
+          continue
+        }
+        links.append(next)
+        if target.first == slash { path = [] }
+        rest += target.split(separator: slash).reversed()
       }
-      let next = path + [slash] + name
-      guard links.count < Self.mostLinks, let target = target(path.isEmpty ? [slash] : path, Array(name)) else {
-        path = next
-        continue
+      if path.isEmpty { path = [slash] }
+    }
+  }
+
+  /// The shell of this user's logins, which may have more folders in its PATH than this process.
+  struct LoginShell: Sendable {
+    let program: String
+    /// How long it may take to answer.
+    var patience = Duration.seconds(2)
+    private static let longest = 1 << 20
+
+    init(program: String, patience: Duration) { (self.program, self.patience) = (program, patience) }
+
+    /// Nil if the list of users has none that can be started, or if another user than root could have
+    /// changed it.
+    init?() {
+      guard let shell = CurrentProcess.loginShell, shell.first == UInt8(ascii: "/"),
+        let status = try? Directory.status(of: shell), status.kind == .regular, status.owner == 0,
+        status.mode & 0o022 == 0, status.mode & 0o111 != 0
+      else { return nil }
+      let name = FileContent.split(shell).name
+      // A user with one of these does not log in.
+      if ["nologin", "false", "true", "sync"].contains(String(decoding: name, as: UTF8.self)) { return nil }
+      program = String(decoding: shell, as: UTF8.self)
+    }
+
+    /// Its PATH; nil if it does not say it in time. It has no terminal.
+    func path() -> [UInt8]? {
+      guard let output = try? ask() else { return nil }
+      let start = Array("PATH=".utf8)
+      // A shell may greet its user first.
+      return output.split(separator: UInt8(ascii: "\n")).last { $0.starts(with: start) }.map { Array($0.dropFirst(5)) }
+    }
+
+    private func ask() throws(SystemError) -> [UInt8] {
+      var pipe = try Descriptor.pipe()
+      let reading = pipe.takeReadEnd()
+      let process = try start(output: pipe.takeWriteEnd())
+      let deadline = BootInstant.now() + patience
+      var output: [UInt8] = []
+      var poller = try Poller()
+      var hasEnded = false
+      while !hasEnded, output.count < Self.longest,
+        try !poller.wait(for: .readable, on: reading.raw, until: deadline).isEmpty
+      {
+        var more = [UInt8](repeating: 0, count: 1 << 16)
+        let count = try reading.readNext(into: &more)
+        output += more[..<count]
+        hasEnded = count == 0
       }
-      links.append(next)
-      if target.first == slash { path = [] }
-      rest += target.split(separator: slash).reversed()
+      process.kill()
+      _ = try process.wait()
+      return hasEnded ? output : []
     }
-    if path.isEmpty { path = [slash] }
-  }
-}
 
-/// The shell of this user's logins, which may have more folders in its PATH than this process.
-struct LoginShell: Sendable {
-  let program: String
-  /// How long it may take to answer.
-  var patience = Duration.seconds(2)
-  private static let longest = 1 << 20
+    private static let variables = ["USER", "LOGNAME", "SHELL", "LANG", "PATH"]
+    /// Where its start files are; not for root where another user's home is HOME.
+    private static let places = ["HOME", "XDG_CONFIG_HOME", "ZDOTDIR"]
 
-  init(program: String, patience: Duration) { (self.program, self.patience) = (program, patience) }
-
-  /// Nil if the list of users has none that can be started, or if another user than root could have
-  /// changed it.
-  init?() {
-    guard let shell = CurrentProcess.loginShell, shell.first == UInt8(ascii: "/"),
-      let status = try? Directory.status(of: shell), status.kind == .regular, status.owner == 0,
-      status.mode & 0o022 == 0, status.mode & 0o111 != 0
-    else { return nil }
-    let name = FileContent.split(shell).name
-    // A user with one of these does not log in.
-    if ["nologin", "false", "true", "sync"].contains(String(decoding: name, as: UTF8.self)) { return nil }
-    program = String(decoding: shell, as: UTF8.self)
-  }
-
-  /// Its PATH; nil if it does not say it in time. It has no terminal.
-  func path() -> [UInt8]? {
-    guard let output = try? ask() else { return nil }
-    let start = Array("PATH=".utf8)
-    // A shell may greet its user first.
-    return output.split(separator: UInt8(ascii: "\n")).last { $0.starts(with: start) }.map { Array($0.dropFirst(5)) }
-  }
-
-  private func ask() throws(SystemError) -> [UInt8] {
-    var pipe = try Descriptor.pipe()
-    let reading = pipe.takeReadEnd()
-    let process = try start(output: pipe.takeWriteEnd())
-    let deadline = BootInstant.now() + patience
-    var output: [UInt8] = []
-    var poller = try Poller()
-    var hasEnded = false
-    while !hasEnded, output.count < Self.longest,
-      try !poller.wait(for: .readable, on: reading.raw, until: deadline).isEmpty
-    {
-      var more = [UInt8](repeating: 0, count: 1 << 16)
-      let count = try reading.readNext(into: &more)
-      output += more[..<count]
-      hasEnded = count == 0
+    private func start(output: consuming Descriptor) throws(SystemError) -> ChildProcess {
+      let endowment = ChildProcess.Endowment(
+        output: output, error: try Descriptor.open("/dev/null", .readWrite),
+        channel: try Descriptor.open("/dev/null", .readOnly), lock: nil)
+      return try ChildProcess(
+        ChildProcess.Settings(
+          executable: program, arguments: ["-l", "-c", "exec /usr/bin/env"], environment: Self.environment(),
+          directory: "/", confinement: nil), endowment)
     }
-    process.kill()
-    _ = try process.wait()
-    return hasEnded ? output : []
-  }
 
-  private static let variables = ["USER", "LOGNAME", "SHELL", "LANG", "PATH"]
-  /// Where its start files are; not for root where another user's home is HOME.
-  private static let places = ["HOME", "XDG_CONFIG_HOME", "ZDOTDIR"]
-
-  private func start(output: consuming Descriptor) throws(SystemError) -> ChildProcess {
-    let endowment = ChildProcess.Endowment(
-      output: output, error: try Descriptor.open("/dev/null", .readWrite),
-      channel: try Descriptor.open("/dev/null", .readOnly), lock: nil)
-    return try ChildProcess(
-      ChildProcess.Settings(
-        executable: program, arguments: ["-l", "-c", "exec /usr/bin/env"], environment: Self.environment(),
-        directory: "/", confinement: nil), endowment)
-  }
-
-  /// What it gets of this process's environment.
-  static func environment(_ variable: (String) -> String? = Environment.get) -> [String: String] {
-    let owner = variable("HOME").flatMap { try? Directory.status(of: Array($0.utf8)).owner }
-    let isOwn = owner == CurrentProcess.effectiveUserID
-    let environment = (variables + (isOwn ? places : [])).compactMap { name in variable(name).map { (name, $0) } }
-    return Dictionary(uniqueKeysWithValues: environment)
+    /// What it gets of this process's environment.
+    static func environment(_ variable: (String) -> String? = Environment.get) -> [String: String] {
+      let owner = variable("HOME").flatMap { try? Directory.status(of: Array($0.utf8)).owner }
+      let isOwn = owner == CurrentProcess.effectiveUserID
+      let environment = (variables + (isOwn ? places : [])).compactMap { name in variable(name).map { (name, $0) } }
+      return Dictionary(uniqueKeysWithValues: environment)
+    }
   }
 }

@@ -19,7 +19,7 @@ enum CodeEntry {
   ///   - interruptions: descriptors that end the waiting when they become readable, such as a
   ///     `SignalSource`'s.
   static func read(
-    _ source: CodeSource, of device: DeviceAddress, _ output: Output, unless interruptions: [CInt] = []
+    _ source: SendOptions.CodeSource, of device: DeviceAddress, _ output: Output, unless interruptions: [CInt] = []
   ) throws(Failure) -> TypedCode {
     switch source {
     case .prompt:

@@ -59,7 +59,7 @@ struct HumanReport: Report {
   private var waiting: (since: Double, advice: String)?
   /// The last address of the receiver, for a sender.
   private var address: String?
-  private var logged: (time: Double, phase: TransferPhase, percent: Int, text: String)?
+  private var logged: (time: Double, phase: TransferProgress.Phase, percent: Int, text: String)?
 
   init(
     _ role: Role, on surface: Surface, wanting wanted: String = "PATH...", isVerbose: Bool = false,
@@ -261,7 +261,7 @@ struct HumanReport: Report {
 
 extension TransferProgress {
   /// The start of a phase, without figures.
-  fileprivate static func starting(_ phase: TransferPhase) -> TransferProgress {
+  fileprivate static func starting(_ phase: TransferProgress.Phase) -> TransferProgress {
     TransferProgress(phase: phase, bytes: 0, totalBytes: 0, items: 0, totalItems: 0)
   }
 }

@@ -72,6 +72,55 @@ struct ItemList: Sendable {
     // A key path cannot lead to a part of a tuple.
     items.sorted(by: { (item) in item.path })
   }
+
+  /// The file for the list of a transfer's items.
+  struct File: Sendable {
+    private let path: [UInt8]
+    /// The user's file, which is opened before this process is confined; nil for the file in
+    /// PEER_HOME.
+    private let file: SharedDescriptor?
+
+    /// The file that the user named, or a file in PEER_HOME, which is written only if there are more
+    /// items than the result names.
+    init(_ named: [UInt8]?, in home: [UInt8], _ role: Role) throws(Failure) {
+      guard let named else {
+        path = home + Array("/\(Self.name(role))".utf8)
+        file = nil
+        return
+      }
+      path = named
+      do {
+        let (directory, name) = FileContent.split(named)
+        file = SharedDescriptor(try Directory.open(directory).openOrCreateFile(name, mode: 0o666))
+      } catch {
+        throw .usage(
+          "--report: \(VisibleText.quoted(named)) cannot be written: \(error.words)",
+          hint: "Name a file in a directory that you may write to.")
+      }
+    }
+
+    /// The name of the file in PEER_HOME.
+    static func name(_ role: Role) -> String { role == .sender ? "last-send.txt" : "last-receive.txt" }
+
+    /// Writes a list. Returns a clause for the user, if there is anything to read or an error.
+    func write(_ list: ItemList, of command: String = CommandLineText.again(CurrentProcess.arguments)) -> String? {
+      guard file != nil || list.count > UInt64(NotStoredList.shown) else { return nil }
+      let isJSON = path.suffix(5) == Array(".json".utf8)[...]
+      let bytes = Array((isJSON ? list.json(command) : list.text(command)).utf8)
+      do throws(SystemError) {
+        if let file {
+          try file.descriptor.truncate(to: 0)
+          try file.descriptor.write(at: 0, bytes.span)
+        } else {
+          let (directory, name) = FileContent.split(path)
+          try Directory.open(directory).replaceFile(name, with: bytes)
+        }
+      } catch {
+        return "the list of items cannot be written to \(VisibleText.quoted(path)): \(error.words)"
+      }
+      return list.count == 0 ? nil : "\(VisibleText.quoted(path)) lists \(Figures.count(list.count, "item"))"
+    }
+  }
 }
 
 extension TransferEvent {
@@ -82,54 +131,5 @@ extension TransferEvent {
     case .renamed(_, let target): "was saved as \(VisibleText.quoted(target))"
     default: nil
     }
-  }
-}
-
-/// The file for the list of a transfer's items.
-struct ItemListFile: Sendable {
-  private let path: [UInt8]
-  /// The user's file, which is opened before this process is confined; nil for the file in
-  /// PEER_HOME.
-  private let file: SharedDescriptor?
-
-  /// The file that the user named, or a file in PEER_HOME, which is written only if there are more
-  /// items than the result names.
-  init(_ named: [UInt8]?, in home: [UInt8], _ role: Role) throws(Failure) {
-    guard let named else {
-      path = home + Array("/\(Self.name(role))".utf8)
-      file = nil
-      return
-    }
-    path = named
-    do {
-      let (directory, name) = FileContent.split(named)
-      file = SharedDescriptor(try Directory.open(directory).openOrCreateFile(name, mode: 0o666))
-    } catch {
-      throw .usage(
-        "--report: \(VisibleText.quoted(named)) cannot be written: \(error.words)",
-        hint: "Name a file in a directory that you may write to.")
-    }
-  }
-
-  /// The name of the file in PEER_HOME.
-  static func name(_ role: Role) -> String { role == .sender ? "last-send.txt" : "last-receive.txt" }
-
-  /// Writes a list. Returns a clause for the user, if there is anything to read or an error.
-  func write(_ list: ItemList, of command: String = CommandLineText.again(CurrentProcess.arguments)) -> String? {
-    guard file != nil || list.count > UInt64(NotStoredList.shown) else { return nil }
-    let isJSON = path.suffix(5) == Array(".json".utf8)[...]
-    let bytes = Array((isJSON ? list.json(command) : list.text(command)).utf8)
-    do throws(SystemError) {
-      if let file {
-        try file.descriptor.truncate(to: 0)
-        try file.descriptor.write(at: 0, bytes.span)
-      } else {
-        let (directory, name) = FileContent.split(path)
-        try Directory.open(directory).replaceFile(name, with: bytes)
-      }
-    } catch {
-      return "the list of items cannot be written to \(VisibleText.quoted(path)): \(error.words)"
-    }
-    return list.count == 0 ? nil : "\(VisibleText.quoted(path)) lists \(Figures.count(list.count, "item"))"
   }
 }

@@ -56,7 +56,7 @@ final class Output: Sendable {
 
   /// Keeps the list of items in a file, and lets a function add what it knows to each event. Called
   /// before the first event of a transfer.
-  func list(in file: ItemListFile, explaining explain: (@Sendable (TransferEvent) -> TransferEvent)? = nil) {
+  func list(in file: ItemList.File, explaining explain: (@Sendable (TransferEvent) -> TransferEvent)? = nil) {
     state.withLock { ($0.listFile, $0.explain) = (file, explain) }
   }
 

@@ -48,7 +48,7 @@ struct OutputState: Sendable {
   /// The items of all reported events, including events that did not fit into the queue.
   var unsent = NotStoredList()
   /// The file for the list of items, if there is one.
-  var listFile: ItemListFile?
+  var listFile: ItemList.File?
   /// Adds to an event what this device knows about it.
   var explain: (@Sendable (TransferEvent) -> TransferEvent)?
   /// Says what the user does after a migration.
@@ -139,7 +139,7 @@ struct OutputState: Sendable {
   private var hurriedDeadline: BootInstant? { hurriedAt?.advanced(by: Self.wholeInHurry) }
 }
 
-extension TransferPhase {
+extension TransferProgress.Phase {
   /// Whether both ends remember the transfer by now.
   fileprivate var hasData: Bool {
     switch self {

@@ -190,7 +190,7 @@ func runReceive(_ given: ReceiveOptions, _ output: Output) throws(Failure) -> Tr
   transfer.relay = try options.via?.access(
     home: home, output, asksProgram: options.asks && options.json, unless: [interruption.raw])
   // The file may be outside the directories that the process is about to be confined to.
-  output.list(in: try ItemListFile(options.report, in: home, .receiver))
+  output.list(in: try ItemList.File(options.report, in: home, .receiver))
   let known = options.takesEverything ? KnownApps(records: home) : nil
   let arrivals = try options.arrivals(knowing: known, home: home)
   let place = try options.place
@@ -288,7 +288,7 @@ private func confine(_ options: ReceiveOptions, home: [UInt8], _ output: Output)
   do {
     var directories = [try Directory.openOrMake(home, mode: 0o700).canonicalPath()]
     if options.app == nil { directories.insert(try destination(options).canonicalPath(), at: 0) }
-    let confinement = ReceiverConfinement(looksUsersUp: options.owners)
+    let confinement = ReceiveOptions.ReceiverConfinement(looksUsersUp: options.owners)
     for event in try confinement.apply(to: directories) { output.handle(event) }
   } catch {
     throw Failure(error)
@@ -327,6 +327,47 @@ extension ReceiveOptions {
       asksAlways: asks || takesEverything, isOfProgram: isOfProgram)
     return { entry.ask($0, until: $1) }
   }
+
+  /// Confines the writes of the receiving process to some directories, if the process can still write
+  /// to them, and keeps it from other programs.
+  struct ReceiverConfinement {
+    /// Whether users are looked up by their names, which a service of this machine may know.
+    var looksUsersUp = false
+    /// Tests whether the process could still write to the directories.
+    var trial: ([[UInt8]]) -> ConfinementTrial.Outcome = { ConfinementTrial().outcome(within: $0, in: $0) }
+    /// Confines the process for good; false where the kernel cannot.
+    var keep: ([[UInt8]]) throws(SystemError) -> Bool = { directories throws(SystemError) in
+      try Confinement.keepWriting(within: directories)
+    }
+
+    /// Keeps the process from other programs for good; false where that is not possible.
+    var leave: (Bool) throws(SystemError) -> Bool = { services throws(SystemError) in
+      try Confinement.leaveOthers(reachesServices: services)
+    }
+
+    /// Confines the process as far as nothing prevents it; returns the events for the user.
+    func apply(to directories: [[UInt8]]) throws(SystemError) -> [TransferEvent] {
+      let event = try confineWriting(to: directories)
+      return try leave(looksUsersUp) ? [event] : [event, .notice(Self.noFilter)]
+    }
+
+    private func confineWriting(to directories: [[UInt8]]) throws(SystemError) -> TransferEvent {
+      if case .refuses(let refused) = trial(directories) {
+        return .unconfined(reason: Self.reason(refused), directories: refused)
+      }
+      guard try keep(directories) else { return .unconfined(reason: Self.noLandlock, directories: []) }
+      return .confined(directories: directories)
+    }
+
+    private static let noFilter = "this computer cannot keep the receiver from its other programs"
+    private static let noLandlock = "this kernel cannot confine the receiver to its directory"
+
+    private static func reason(_ directories: [[UInt8]]) -> String {
+      let names = directories.map { VisibleText.quoted($0) }.joined(separator: " and ")
+      return
+        "the receiver is not confined to its directory: with Landlock, it could not write to \(names)"
+    }
+  }
 }
 
 /// The destination, which is created if it is missing: only an existing directory can be the
@@ -334,45 +375,4 @@ extension ReceiveOptions {
 private func destination(_ options: ReceiveOptions) throws(Failure) -> Directory {
   let place = try options.place
   return try StagingArea.openOrMake(place)
-}
-
-/// Confines the writes of the receiving process to some directories, if the process can still write
-/// to them, and keeps it from other programs.
-struct ReceiverConfinement {
-  /// Whether users are looked up by their names, which a service of this machine may know.
-  var looksUsersUp = false
-  /// Tests whether the process could still write to the directories.
-  var trial: ([[UInt8]]) -> ConfinementTrial.Outcome = { ConfinementTrial().outcome(within: $0, in: $0) }
-  /// Confines the process for good; false where the kernel cannot.
-  var keep: ([[UInt8]]) throws(SystemError) -> Bool = { directories throws(SystemError) in
-    try Confinement.keepWriting(within: directories)
-  }
-
-  /// Keeps the process from other programs for good; false where that is not possible.
-  var leave: (Bool) throws(SystemError) -> Bool = { services throws(SystemError) in
-    try Confinement.leaveOthers(reachesServices: services)
-  }
-
-  /// Confines the process as far as nothing prevents it; returns the events for the user.
-  func apply(to directories: [[UInt8]]) throws(SystemError) -> [TransferEvent] {
-    let event = try confineWriting(to: directories)
-    return try leave(looksUsersUp) ? [event] : [event, .notice(Self.noFilter)]
-  }
-
-  private func confineWriting(to directories: [[UInt8]]) throws(SystemError) -> TransferEvent {
-    if case .refuses(let refused) = trial(directories) {
-      return .unconfined(reason: Self.reason(refused), directories: refused)
-    }
-    guard try keep(directories) else { return .unconfined(reason: Self.noLandlock, directories: []) }
-    return .confined(directories: directories)
-  }
-
-  private static let noFilter = "this computer cannot keep the receiver from its other programs"
-  private static let noLandlock = "this kernel cannot confine the receiver to its directory"
-
-  private static func reason(_ directories: [[UInt8]]) -> String {
-    let names = directories.map { VisibleText.quoted($0) }.joined(separator: " and ")
-    return
-      "the receiver is not confined to its directory: with Landlock, it could not write to \(names)"
-  }
 }

@@ -42,31 +42,31 @@ struct SendOptions: Equatable, Sendable {
   var json = false
   /// Whether that program answers questions on standard input.
   var asks = false
+
+  /// The source of exclusion patterns.
+  enum ExclusionSource: Equatable, Sendable {
+    /// One pattern on the command line.
+    case pattern([UInt8])
+    /// The lines of a file.
+    case file([UInt8])
+    /// The lines of standard input.
+    case standardInput
+  }
+
+  /// The source of the sender's code.
+  enum CodeSource: Equatable, Sendable {
+    /// A person at the terminal.
+    case prompt
+    /// The first line of standard input.
+    case standardInput
+    /// The first line of a file.
+    case file([UInt8])
+    /// A program, which answers questions on standard input.
+    case program
+  }
 }
 
-/// The source of exclusion patterns.
-enum ExclusionSource: Equatable, Sendable {
-  /// One pattern on the command line.
-  case pattern([UInt8])
-  /// The lines of a file.
-  case file([UInt8])
-  /// The lines of standard input.
-  case standardInput
-}
-
-/// The source of the sender's code.
-enum CodeSource: Equatable, Sendable {
-  /// A person at the terminal.
-  case prompt
-  /// The first line of standard input.
-  case standardInput
-  /// The first line of a file.
-  case file([UInt8])
-  /// A program, which answers questions on standard input.
-  case program
-}
-
-extension CodeSource {
+extension SendOptions.CodeSource {
   /// Whether a person at the terminal types it.
   var isTyped: Bool {
     switch self {
@@ -161,9 +161,9 @@ extension SendOptions {
     return exclusions
   }
 
-  private static func compression(_ arguments: Arguments) throws(Failure) -> CompressionPreference {
+  private static func compression(_ arguments: Arguments) throws(Failure) -> SenderEngine.CompressionPreference {
     guard let text = try arguments.text("--compress") else { return .auto }
-    guard let preference = CompressionPreference(rawValue: text) else {
+    guard let preference = SenderEngine.CompressionPreference(rawValue: text) else {
       throw .usage(
         "--compress: invalid value '\(VisibleText.of(text))'", hint: "Write \(arguments.choices("--compress")).")
     }
@@ -229,7 +229,7 @@ func runSend(_ options: SendOptions, _ output: Output) throws(Failure) -> Transf
   let home = try Home.forRecords()
   try interruption.watch()
   interruption.tell { _ in output.hurry() }
-  let listFile = try ItemListFile(options.report, in: home, .sender)
+  let listFile = try ItemList.File(options.report, in: home, .sender)
   let notices = selection.warnings + Unfinished.damage(sending: true, TransferStore(home: home))
   for notice in notices { output.handle(.notice(notice)) }
   let everything = try interruption.honoured { () throws(Failure) in

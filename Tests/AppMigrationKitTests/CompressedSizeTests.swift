@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test func `a frame counts with the smaller of its plain and its compressed size`() throws {
-    let size = CompressedSize()
+    let size = ExtractedArchive.CompressedSize()
     try size.add(frame([1]))
     expect(size.total, is: 1)
     try size.add(frame(try SystemRandom.bytes(100_000)))

@@ -179,10 +179,10 @@ import Testing
     for name in ["rooted/container", "rooted/container-not"] { scratch.makeDirectory(name) }
     scratch.write("rooted/container/note")
     scratch.write("rooted/container-not/note")
-    let reach = AppendableArea(
+    let reach = TesterSession.AppendableArea(
       AppSurroundings(
         container: MigrationDataContainer(bundleIdentifier: "a.b", root: scratch.url("rooted/container")), groups: [:],
-        status: StatusMemory()), temporary: scratch.url("nowhere"))
+        status: TesterConfiguration.StatusMemory()), temporary: scratch.url("nowhere"))
     _ = try reach.open(scratch.at("rooted/container/note"))
     for name in ["rooted/container-not/note", "rooted"] {
       do {

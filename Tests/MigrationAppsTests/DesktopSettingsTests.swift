@@ -46,7 +46,7 @@ import Testing
 
   @Test func `only the keys that are named are kept`() throws {
     let settings = try #require(self.settings(text))
-    func kept(_ keys: String...) -> Int { settings.only(keys.compactMap { SettingsKey($0) }).count }
+    func kept(_ keys: String...) -> Int { settings.only(keys.compactMap { DesktopSettings.Key($0) }).count }
     expect(kept(), is: 0)
     expect(kept("/org/example/editor/"), is: 3)
     expect(kept("/org/example/editor/font"), is: 1)
@@ -58,6 +58,6 @@ import Testing
     "", "/", "/top", "/org/", "/org/example/", "org/example/editor/", "//a/b/", "/a//b/c", "/a/../b/", "/a/b c/d/",
   ])
   func `a folder with the settings of many programs is no key`(_ text: String) {
-    expect(SettingsKey(text) == nil || text == "/a/../b/")
+    expect(DesktopSettings.Key(text) == nil || text == "/a/../b/")
   }
 }

@@ -109,11 +109,11 @@ private func excludes(_ list: ExclusionList, _ path: [UInt8]) -> Bool {
   }
 
   @Test(arguments: [
-    ("a[", PatternFlaw.openBracket), ("[", .openBracket), ("[!]", .openBracket), ("[]", .openBracket),
+    ("a[", ExclusionPattern.Flaw.openBracket), ("[", .openBracket), ("[!]", .openBracket), ("[]", .openBracket),
     ("x/[a-/y", .openBracket), ("[\\", .openBracket), ("[[:alpha:]", .openBracket), ("[[:nothing:]]", .unknownClass),
     ("[[::]]", .unknownClass), ("a\\", .backslashAtEnd), ("a\\\\\\", .backslashAtEnd), ("!/a/b\\", .backslashAtEnd),
   ])
-  func `a malformed pattern matches nothing and gives the reason`(pattern: String, flaw: PatternFlaw) {
+  func `a malformed pattern matches nothing and gives the reason`(pattern: String, flaw: ExclusionPattern.Flaw) {
     var list = ExclusionList()
     list.append(Array(pattern.utf8))
     expect(list.flawed.map(\.flaw), is: [flaw])

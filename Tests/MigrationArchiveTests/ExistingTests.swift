@@ -240,7 +240,7 @@ import Testing
   ]) func `a number precedes the extension and never makes a name too long`(
     _ name: String, _ isDirectory: Bool, _ expected: String
   ) {
-    let made = ListedNames.numbered(Array(name.utf8)[...], isDirectory: isDirectory, number: 2)
+    let made = FolderImport.ListedNames.numbered(Array(name.utf8)[...], isDirectory: isDirectory, number: 2)
     expect(String(decoding: made, as: UTF8.self) == expected && made.count <= 255)
   }
 
@@ -343,7 +343,7 @@ import Testing
     let (device, path) = (
       KeyFingerprint(digest: [UInt8](repeating: 1, count: 32)), try ArchivePath(Array("root/a".utf8))
     )
-    func part(_ source: SourceIdentity, _ transfer: TransferID) -> PartDeliveries {
+    func part(_ source: SourceIdentity, _ transfer: TransferID) -> Deliveries.OfPart {
       all.of(device, [Array("root".utf8): source], in: transfer)
     }
     for (source, isOfTransfer) in [(SourceIdentity(1), false), (.unknown, true)] {

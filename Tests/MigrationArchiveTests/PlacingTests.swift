@@ -20,8 +20,10 @@ import Testing
     enum Entry: Equatable { case placeholder, stranger, placed }
 
     /// Performs a step as a kernel would, and returns whether another program's entry was removed.
-    mutating func answer(_ step: Placing.Step, isDirectory: Bool) -> (answer: Placing.Answer, harms: Bool) {
-      func failed(_ errno: CInt) -> Placing.Answer { .failed(SystemError(errno: errno, operation: "try")) }
+    mutating func answer(_ step: FolderImport.Placing.Step, isDirectory: Bool) -> (
+      answer: FolderImport.Placing.Answer, harms: Bool
+    ) {
+      func failed(_ errno: CInt) -> FolderImport.Placing.Answer { .failed(SystemError(errno: errno, operation: "try")) }
       switch step {
       case .rename:
         guard promises else { return (failed(EINVAL), false) }
@@ -58,9 +60,9 @@ import Testing
   /// with a given number.
   private func run(
     _ ground: Ground, isDirectory: Bool, strangerAt: Int
-  ) -> (steps: [Placing.Step], ground: Ground, harms: Bool) {
-    var (ground, steps, harms) = (ground, [Placing.Step](), false)
-    var placing = Placing(isDirectory: isDirectory, asksKernel: true)
+  ) -> (steps: [FolderImport.Placing.Step], ground: Ground, harms: Bool) {
+    var (ground, steps, harms) = (ground, [FolderImport.Placing.Step](), false)
+    var placing = FolderImport.Placing(isDirectory: isDirectory, asksKernel: true)
     while true {
       if case .ended = placing.step { return (steps + [placing.step], ground, harms) }
       // A file's placeholder that is written to after the check is the window that the documents name.
@@ -110,7 +112,7 @@ import Testing
   }
 
   @Test func `a failing disk ends the placing, and the placeholder is removed`() {
-    var placing = Placing(isDirectory: false, asksKernel: false)
+    var placing = FolderImport.Placing(isDirectory: false, asksKernel: false)
     let broken = SystemError(errno: EIO, operation: "try")
     for _ in 0..<1 { placing.take(.done) }
     placing.take(.failed(SystemError(errno: EPERM, operation: "link")))
@@ -120,7 +122,10 @@ import Testing
     expect(placing.step, is: .giveUp(broken))
     placing.take(.done)
     expect(placing.step, is: .ended(.failed(broken)))
-    for step in [Placing(isDirectory: true, asksKernel: true), Placing(isDirectory: true, asksKernel: false)] {
+    for step in [
+      FolderImport.Placing(isDirectory: true, asksKernel: true),
+      FolderImport.Placing(isDirectory: true, asksKernel: false),
+    ] {
       var placing = step
       placing.take(.failed(broken))
       expect(placing.step, is: .ended(.failed(broken)))

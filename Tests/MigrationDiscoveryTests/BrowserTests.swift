@@ -23,7 +23,7 @@ import Testing
     let browsing = Browsing()
     browsing.hear(PacketTests.answer)
     browsing.run(until: 101)
-    let address = FoundAddress(ip(192, 0, 2, 7), heardOn: 2)
+    let address = Found.Address(ip(192, 0, 2, 7), heardOn: 2)
     expect(browsing.found, is: [Found(name: "old laptop", instance: nil, port: 4242, addresses: [address])])
     expect(address.interface, is: 0)
   }
@@ -38,9 +38,9 @@ import Testing
     expect(
       browsing.found.first?.addresses,
       is: [
-        FoundAddress(ip(192, 0, 2, 7), heardOn: 2), FoundAddress(ip(198, 51, 100, 7), heardOn: 3),
-        FoundAddress(local, heardOn: 2), FoundAddress(linkLocal, heardOn: 2), FoundAddress(linkLocal, heardOn: 3),
-        FoundAddress(autoconfigured, heardOn: 2),
+        Found.Address(ip(192, 0, 2, 7), heardOn: 2), Found.Address(ip(198, 51, 100, 7), heardOn: 3),
+        Found.Address(local, heardOn: 2), Found.Address(linkLocal, heardOn: 2), Found.Address(linkLocal, heardOn: 3),
+        Found.Address(autoconfigured, heardOn: 2),
       ])
   }
 
@@ -143,7 +143,7 @@ import Testing
       browsing.run(until: browsing.now + 1)
       expect(browsing.found.map(\.name), is: ["laptop", "laptop!"])
       let laptop = Found(
-        name: "laptop", instance: 7, port: 4242, addresses: [FoundAddress(ip(192, 0, 2, 7), heardOn: 2)])
+        name: "laptop", instance: 7, port: 4242, addresses: [Found.Address(ip(192, 0, 2, 7), heardOn: 2)])
       expect(browsing.found.first, is: laptop)
     }
   }

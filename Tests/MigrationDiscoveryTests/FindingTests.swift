@@ -119,7 +119,7 @@ import Testing
   private func hearsProbe(_ ear: borrowing MulticastSocket, within time: Duration) throws -> Bool {
     let end = BootInstant.now() + time
     var poller = try Poller()
-    var buffer = DatagramBuffer(longest: MulticastDNS.longestPacket)
+    var buffer = MulticastSocket.Buffer(longest: MulticastDNS.longestPacket)
     while try !poller.wait(for: .readable, on: ear.raw, until: end).isEmpty {
       var hasProbe = false
       _ = try buffer.receive(from: ear) { datagram in

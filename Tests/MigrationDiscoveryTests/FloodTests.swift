@@ -123,13 +123,13 @@ import Testing
         DNSRecord(name, .service(ServiceLocation(port: 1, target: host)), ttl: 4500),
       ])
     }
-    var heard = HeardAddresses()
+    var heard = CachedInstance.HeardAddresses()
     for number in 0..<560 {
       let address = ip(10, 0, UInt8(number / 256), UInt8(number % 256))
       heard.add(address, ttl: 120, flushes: true)
       heard.add(address, ttl: 60, flushes: true)
     }
-    expect(heard.addresses.count == HeardAddresses.most && heard.addresses.allSatisfy { $0.1 == 60 })
+    expect(heard.addresses.count == CachedInstance.HeardAddresses.most && heard.addresses.allSatisfy { $0.1 == 60 })
     browsing.hear(
       (0..<560).map { number in
         let address = ip(10, 0, UInt8(number / 256), UInt8(number % 256))

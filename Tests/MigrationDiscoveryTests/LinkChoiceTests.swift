@@ -28,10 +28,10 @@ import Testing
       .init(SocketAddress(numeric: "::1", port: 0)!, prefix: 128),
     ])
 
-  private func links(_ interfaces: [NetworkInterface]) -> Set<Link> { Set(LinkChoice(interfaces).links.keys) }
+  private func links(_ interfaces: [NetworkInterface]) -> Set<Link> { Set(OpenLinks.LinkChoice(interfaces).links.keys) }
 
   @Test func `each address family of an interface is a link, with all addresses of the interface`() {
-    let choice = LinkChoice([loopback, interface(2, ["192.0.2.1", "fe80::1", "2001:db8::1"])])
+    let choice = OpenLinks.LinkChoice([loopback, interface(2, ["192.0.2.1", "fe80::1", "2001:db8::1"])])
     let own = [[192, 0, 2, 1]].map { IPAddress($0)! }
     expect(Set(choice.links.keys), is: [Link(interface: 2, isV6: false), Link(interface: 2, isV6: true)])
     expect(choice.links.values.allSatisfy { $0.count == 3 && $0.first == own.first })
@@ -69,35 +69,37 @@ import Testing
     let one = NetworkInterface(index: 2, name: "net", flags: Self.usual, addresses: [doubtful])
     expect(links([one]).isEmpty)
     let two = NetworkInterface(index: 2, name: "net", flags: Self.usual, addresses: [doubtful, deprecated])
-    expect(LinkChoice([two]).links, is: [Link(interface: 2, isV6: false): []])
+    expect(OpenLinks.LinkChoice([two]).links, is: [Link(interface: 2, isV6: false): []])
   }
 
   @Test func `the numbers of interfaces and addresses are limited`() {
     let many = (2..<100).map { interface($0, ["192.0.2.1"]) }
-    expect(links(many).count, is: LinkChoice.mostInterfaces)
+    expect(links(many).count, is: OpenLinks.LinkChoice.mostInterfaces)
     let addresses = (1...100).map { "192.0.2.\($0)" }
-    expect(LinkChoice([interface(2, addresses)]).links.values.first?.count, is: LinkChoice.mostAddresses)
+    expect(
+      OpenLinks.LinkChoice([interface(2, addresses)]).links.values.first?.count, is: OpenLinks.LinkChoice.mostAddresses)
   }
 
   @Test func `of very many interfaces those of default routes are preferred, then physical ones`() {
     let bridges = (2..<40).map { interface($0, ["10.\($0).0.1"], isMadeUp: true) }
     let all = bridges + [interface(50, ["192.0.2.1"]), interface(60, ["198.51.100.1"], isMadeUp: true)]
-    let choice = LinkChoice(all, defaultRoutes: { [SocketAddress(numeric: "198.51.100.1", port: 0)!] })
+    let choice = OpenLinks.LinkChoice(all, defaultRoutes: { [SocketAddress(numeric: "198.51.100.1", port: 0)!] })
     let taken = Set(choice.links.keys.map(\.interface))
-    expect(taken.count == LinkChoice.mostInterfaces && taken.isSuperset(of: [50, 60]))
+    expect(taken.count == OpenLinks.LinkChoice.mostInterfaces && taken.isSuperset(of: [50, 60]))
   }
 
   @Test func `this device is alone if the loopback interface is used`() {
-    expect(LinkChoice([loopback]).isOnlyItself && !LinkChoice([]).isOnlyItself)
+    expect(OpenLinks.LinkChoice([loopback]).isOnlyItself && !OpenLinks.LinkChoice([]).isOnlyItself)
     let tunnel = interface(2, ["10.8.0.2"], flags: [.up, .running, .pointToPoint])
-    expect(LinkChoice([loopback, tunnel]).isOnlyTunnels && LinkChoice([loopback, tunnel]).isOnlyItself)
-    expect(!LinkChoice([loopback]).isOnlyTunnels)
-    expect(!LinkChoice([loopback, tunnel, interface(3, ["192.0.2.1"])]).isOnlyTunnels)
-    expect(!LinkChoice([loopback, interface(2, ["192.0.2.1"])]).isOnlyItself)
+    expect(
+      OpenLinks.LinkChoice([loopback, tunnel]).isOnlyTunnels && OpenLinks.LinkChoice([loopback, tunnel]).isOnlyItself)
+    expect(!OpenLinks.LinkChoice([loopback]).isOnlyTunnels)
+    expect(!OpenLinks.LinkChoice([loopback, tunnel, interface(3, ["192.0.2.1"])]).isOnlyTunnels)
+    expect(!OpenLinks.LinkChoice([loopback, interface(2, ["192.0.2.1"])]).isOnlyItself)
   }
 
   @Test func `unicast answers stay in the networks of the link`() {
-    let choice = LinkChoice([interface(2, ["192.0.2.1", "fe80::1"]), interface(3, ["198.51.100.1"])])
+    let choice = OpenLinks.LinkChoice([interface(2, ["192.0.2.1", "fe80::1"]), interface(3, ["198.51.100.1"])])
     func isNear(_ text: String, scope: UInt32 = 0) -> Bool {
       let plain = SocketAddress(numeric: text, port: 5353)!
       return choice.isNear(
@@ -109,12 +111,12 @@ import Testing
   }
 
   @Test func `only packets from a device on the link count`() {
-    let choice = LinkChoice([interface(2, ["192.0.2.1", "fe80::1"]), interface(3, ["198.51.100.1"])])
+    let choice = OpenLinks.LinkChoice([interface(2, ["192.0.2.1", "fe80::1"]), interface(3, ["198.51.100.1"])])
     let link = Link(interface: 2, isV6: false)
     let near = SocketAddress(numeric: "192.0.2.9", port: 5353)!
     let far = SocketAddress(numeric: "203.0.113.9", port: 5353)!
     func comes(_ sender: SocketAddress, _ interface: UInt32, _ hops: Int?) -> Bool {
-      choice.isOfLink(Datagram(bytes: [], sender: sender, interface: interface, hopLimit: hops), link)
+      choice.isOfLink(MulticastSocket.Datagram(bytes: [], sender: sender, interface: interface, hopLimit: hops), link)
     }
     expect(comes(near, 2, 255) && comes(near, 2, 1) && comes(near, 2, nil))
     expect(comes(far, 2, 255))
@@ -129,7 +131,7 @@ import Testing
     let v6 = IPAddress([0xFE, 0x80] + [UInt8](repeating: 0, count: 13) + [7])!
     let found = Found(
       name: "laptop", instance: 7, port: 47470,
-      addresses: [v6, IPAddress([169, 254, 1, 2])!].map { FoundAddress($0, heardOn: 1) })
+      addresses: [v6, IPAddress([169, 254, 1, 2])!].map { Found.Address($0, heardOn: 1) })
     expect(NearbyDevice(found).addresses.map(\.description), is: ["[fe80::7%lo]:47470", "169.254.1.2:47470"])
   }
 }

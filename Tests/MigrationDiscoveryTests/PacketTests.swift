@@ -58,7 +58,7 @@ import Testing
 
   @Test(arguments: [
     // A name that points to itself, forwards, and into the header.
-    ("0000 0000 0001 0000 0000 0000 c00c 000c 0001", PacketError.name),
+    ("0000 0000 0001 0000 0000 0000 c00c 000c 0001", DNSPacket.Mistake.name),
     ("0000 0000 0001 0000 0000 0000 c010 000c 0001 00", .name),
     ("0000 0000 0001 0000 0000 0000 c000 000c 0001", .name),
     // Two names that point to each other.
@@ -82,7 +82,7 @@ import Testing
     ("0000 8400 0000 0001 0000 0000 00 002f 0001 00000000 0001 \"a\" 00", .length),
     ("", .truncated), ("0000", .truncated),
   ])
-  func `bytes that are not a packet are dropped`(text: String, error: PacketError) {
+  func `bytes that are not a packet are dropped`(text: String, error: DNSPacket.Mistake) {
     expect(refusal(bytes(text)), is: error)
   }
 
@@ -138,8 +138,8 @@ import Testing
   }
 
   /// Why bytes are not a packet; nil if they are one.
-  private func refusal(_ bytes: [UInt8]) -> PacketError? {
-    do throws(PacketError) {
+  private func refusal(_ bytes: [UInt8]) -> DNSPacket.Mistake? {
+    do throws(DNSPacket.Mistake) {
       _ = try DNSPacket(bytes)
       return nil
     } catch {

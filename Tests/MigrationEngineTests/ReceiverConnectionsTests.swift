@@ -211,13 +211,13 @@ import Testing
   }
 
   @Test func `chance continues by itself, and with the numbers stirred in`() {
-    var chance = Chance()
+    var chance = ReceiverConnections.Chance()
     expect(Set((0..<100).map { _ in chance.next() }).count, is: 100)
     // The numbers of SplitMix64.
-    chance = Chance()
+    chance = ReceiverConnections.Chance()
     let first = chance.next()
     expect(first, is: 0xE220_A839_7B1D_CDAF)
-    chance = Chance()
+    chance = ReceiverConnections.Chance()
     chance.stir(1)
     let stirred = chance.next()
     expect(stirred, is: 0x910A_2DEC_8902_5CC1)

@@ -73,7 +73,7 @@ enum Words {
     }
   }
 
-  static func text(_ phase: ReceiverPhase) -> String {
+  static func text(_ phase: ReceiverEngine.Phase) -> String {
     switch phase {
     case .starting: "starting"
     case .serving(let served): served.isEmpty ? "open" : served.map(text).joined(separator: "; ")
@@ -82,7 +82,7 @@ enum Words {
     }
   }
 
-  private static func text(_ place: ReceiverPhase.ServedTransfer) -> String {
+  private static func text(_ place: ReceiverEngine.Phase.ServedTransfer) -> String {
     switch place {
     case .engaged(let transfer, let session): "engaged in \(transfer)" + (session.map { " by \($0.value)" } ?? "")
     case .away(let transfer, let until, let result): "away \(transfer) until \(until), \(text(result))"

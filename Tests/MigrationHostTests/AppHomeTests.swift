@@ -70,9 +70,9 @@ import Testing
     expect(tree("\(scratch.path)/home/apps").keys.filter { !$0.contains("/") }, is: ["org.example.notes"])
   }
 
-  @Test(arguments: [RenameMethod.preferred, .plain])
+  @Test(arguments: [Directory.RenameMethod.preferred, .plain])
   func `wherever an installation ends, the old version or the new one exists, and the next installation cleans up`(
-    _ renaming: RenameMethod
+    _ renaming: Directory.RenameMethod
   ) throws {
     for isThere in [false, true] {
       var ends = 0

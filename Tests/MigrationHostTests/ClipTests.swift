@@ -132,9 +132,9 @@ import Testing
     }
   }
 
-  @Test(arguments: First.allCases, [RenameMethod.preferred, .plain])
+  @Test(arguments: First.allCases, [Directory.RenameMethod.preferred, .plain])
   func `wherever a replacement ends, the clip or the app exists, and so does the group`(
-    first: First, renaming: RenameMethod
+    first: First, renaming: Directory.RenameMethod
   ) throws {
     var both = 0
     for number in 0... {

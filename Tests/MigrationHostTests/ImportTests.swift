@@ -140,9 +140,9 @@ import Testing
     (nil, false), (failure, false), (failure, true),
   ]
 
-  @Test(arguments: 0..<3, [RenameMethod.preferred, .plain])
+  @Test(arguments: 0..<3, [Directory.RenameMethod.preferred, .plain])
   func `wherever a migration ends, and wherever its settling ends, the data is all old or all new`(
-    way: Int, renaming: RenameMethod
+    way: Int, renaming: Directory.RenameMethod
   ) throws {
     let (failure, clearing) = Self.ways[way]
     var ends = 0

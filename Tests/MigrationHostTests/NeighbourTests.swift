@@ -213,16 +213,16 @@ import Testing
   }
 
   @Test func `only a correctly written record is valid`() {
-    let owner = GroupOwner(app: "a.b", clip: "a.b.c")
-    expect(GroupOwner(owner.encoded), is: owner)
+    let owner = AppHome.GroupOwner(app: "a.b", clip: "a.b.c")
+    expect(AppHome.GroupOwner(owner.encoded), is: owner)
     for text in ["", "a.b a.b.c", "a.b\n", "a.b a.b.c d\n", "a/b a.b.c\n", "a.b  a.b.c\n", "a.b a.b.c\n\n"] {
-      expect(GroupOwner(Array(text.utf8)) == nil, "\(text)")
+      expect(AppHome.GroupOwner(Array(text.utf8)) == nil, "\(text)")
     }
-    expect(GroupOwner.group(".group.notes.owner"), is: "group.notes")
+    expect(AppHome.GroupOwner.group(".group.notes.owner"), is: "group.notes")
     for name in ["group.notes", ".owner", ".a.owner.new", "a.owner", "..owner"] {
-      expect(GroupOwner.group(name) == nil)
+      expect(AppHome.GroupOwner.group(name) == nil)
     }
     // The temporary file of one record is not the record of another group.
-    expect(GroupOwner.group("\(GroupOwner.place(of: "a").dropFirst("groups/".count)).new") == nil)
+    expect(AppHome.GroupOwner.group("\(AppHome.GroupOwner.place(of: "a").dropFirst("groups/".count)).new") == nil)
   }
 }

@@ -11,7 +11,7 @@ import Testing
     let scratch = try Scratch()
     scratch.write("output", Array(output.utf8))
     let shown = Condition<[String]>([])
-    var relay = OutputRelay(.error, from: try Descriptor.open(scratch.at("output"))) { output in
+    var relay = ExtensionProcess.OutputRelay(.error, from: try Descriptor.open(scratch.at("output"))) { output in
       shown.withLock { $0.append(String(decoding: output.line, as: UTF8.self)) }
     }
     while relay.isOpen { relay.pass() }

@@ -15,7 +15,7 @@ extension Scratch {
   func home() throws -> AppHome { try AppHome(home: homePath) }
 
   /// A home in which the change with this number, counted from zero, fails, and all later ones.
-  func home(failingAt number: Int, renaming: RenameMethod = .preferred) throws -> AppHome {
+  func home(failingAt number: Int, renaming: Directory.RenameMethod = .preferred) throws -> AppHome {
     let count = Counter()
     return try AppHome(home: homePath, renaming: renaming) { (change) throws(Failure) in
       if count.next() >= number { throw Failure(.crash, change) }

@@ -17,7 +17,7 @@ import Testing
 
     init() throws { events = try PageEvents() }
 
-    func content(of file: PageFile) -> [UInt8]? { file == .page ? Array("page".utf8) : nil }
+    func content(of file: Route.PageFile) -> [UInt8]? { file == .page ? Array("page".utf8) : nil }
 
     func perform(_ call: Call, _ form: [String: String]) -> Status {
       calls.withLock { $0.append(call) }

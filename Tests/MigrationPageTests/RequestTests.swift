@@ -4,15 +4,15 @@ import Testing
 
 /// Which bytes are a request, and what bounds one has.
 @Suite struct RequestTests {
-  private func outcome(_ text: String) -> RequestParser.Outcome {
-    var parser = RequestParser()
+  private func outcome(_ text: String) -> Request.Parser.Outcome {
+    var parser = Request.Parser()
     return parser.take(text.utf8)
   }
 
   private static let post = "POST /send HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nto=me"
 
   @Test(arguments: 1...post.utf8.count) func `a request in two pieces is the same request`(first: Int) {
-    var parser = RequestParser()
+    var parser = Request.Parser()
     let bytes = Array(Self.post.utf8)
     if first < bytes.count { expect(parser.take(bytes[..<first]), is: .unfinished) } else { return }
     let request = Request(.post, "/send", fields: ["host": "h", "content-length": "5"], body: Array("to=me".utf8))
@@ -33,7 +33,7 @@ import Testing
     ("POST / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n", .tooLarge),
     ("GET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n", .malformed),
     ("GET /\(String(repeating: "a", count: 256)) HTTP/1.1\r\n\r\n", .malformed),
-    (String(repeating: "a", count: RequestParser.longestHead + 4), .tooLong),
+    (String(repeating: "a", count: Request.Parser.longestHead + 4), .tooLong),
     ("GET / HTTP/1.1\r\n" + (0...64).map { "a\($0): 1\r\n" }.joined() + "\r\n", .tooLong),
   ])
   func `what no browser sends is refused`(text: String, status: Status) {

@@ -121,8 +121,8 @@ import Testing
     expect(try scratch.directory.openChild("two").text(), is: "1")
   }
 
-  @Test(arguments: [RenameMethod.preferred, .plain])
-  func `a move among private names refuses to overwrite too`(_ means: RenameMethod) throws {
+  @Test(arguments: [Directory.RenameMethod.preferred, .plain])
+  func `a move among private names refuses to overwrite too`(_ means: Directory.RenameMethod) throws {
     let scratch = try Scratch()
     scratch.write("one", "1")
     scratch.write("two", "2")

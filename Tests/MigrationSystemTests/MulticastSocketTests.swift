@@ -13,16 +13,16 @@ import Testing
   }
 
   /// The datagrams of a socket, after waiting for one.
-  private func received(_ socket: borrowing MulticastSocket, longest: Int = 100) throws -> [Datagram] {
+  private func received(_ socket: borrowing MulticastSocket, longest: Int = 100) throws -> [MulticastSocket.Datagram] {
     var poller = try Poller()
     _ = try poller.wait(for: .readable, on: socket.raw, until: soon())
     return try waiting(socket, longest: longest)
   }
 
   /// The datagrams of a socket, without waiting.
-  private func waiting(_ socket: borrowing MulticastSocket, longest: Int = 100) throws -> [Datagram] {
-    var buffer = DatagramBuffer(longest: longest)
-    var datagrams: [Datagram] = []
+  private func waiting(_ socket: borrowing MulticastSocket, longest: Int = 100) throws -> [MulticastSocket.Datagram] {
+    var buffer = MulticastSocket.Buffer(longest: longest)
+    var datagrams: [MulticastSocket.Datagram] = []
     _ = try buffer.receive(from: socket) { datagrams.append($0) }
     return datagrams
   }

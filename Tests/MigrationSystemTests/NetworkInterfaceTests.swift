@@ -93,12 +93,12 @@ import Testing
   }
 
   @Test func `news of a link says whether it was interrupted`() {
-    func news(_ kind: UInt16, flags: UInt32) -> LinkMessage? {
-      LinkMessage(Self.record(kind, [0, 0, 1, 0] + Self.word(7) + Self.word(flags) + Self.word(0)))
+    func news(_ kind: UInt16, flags: UInt32) -> InterfaceChanges.LinkMessage? {
+      InterfaceChanges.LinkMessage(Self.record(kind, [0, 0, 1, 0] + Self.word(7) + Self.word(flags) + Self.word(0)))
     }
     expect(news(16, flags: 0x1043)?.isInterrupted == false && news(16, flags: 0x1043)?.index == 7)
     expect(news(16, flags: 0x1003)?.isInterrupted == true && news(17, flags: 0x1043)?.isInterrupted == true)
-    expect(news(20, flags: 0) == nil && LinkMessage(Self.list.prefix(31)) == nil)
+    expect(news(20, flags: 0) == nil && InterfaceChanges.LinkMessage(Self.list.prefix(31)) == nil)
   }
 
   @Test(.enabled(if: canHaveOwnNetwork)) func `the address is that of the default route's interface`() throws {

@@ -22,8 +22,8 @@ import Testing
     try #require(chmod(scratch.path(name), mode) == 0)
   }
 
-  private func distrust(_ name: String, _ inside: [String] = []) -> Distrust? {
-    do throws(Distrust) {
+  private func distrust(_ name: String, _ inside: [String] = []) -> Trust.Distrust? {
+    do throws(Trust.Distrust) {
       _ = try Trust().find(scratch.at(name), inside.map { Array($0.utf8) })
       return nil
     } catch {
@@ -42,8 +42,8 @@ import Testing
 
   @Test func `a folder that all may change is not trusted, and above another one only with the sticky bit`() throws {
     try set("above", 0o777)
-    expect(distrust("above"), is: Distrust(scratch.at("above"), .everyone))
-    expect(distrust("above/home/missing"), is: Distrust(scratch.at("above"), .everyone, isAbove: true))
+    expect(distrust("above"), is: Trust.Distrust(scratch.at("above"), .everyone))
+    expect(distrust("above/home/missing"), is: Trust.Distrust(scratch.at("above"), .everyone, isAbove: true))
     try set("above", 0o1777)
     expect(distrust("above")?.reason, is: .everyone)
     expect(distrust("above/home") == nil)
@@ -51,21 +51,21 @@ import Testing
 
   @Test(.enabled(if: isRoot)) func `what another user owns is not trusted, nor what is below it`() throws {
     try set("above/home", 0o755, owner: Self.other)
-    expect(distrust("above/home"), is: Distrust(scratch.at("above/home"), .owner))
-    expect(distrust("above/home/inner"), is: Distrust(scratch.at("above/home"), .owner, isAbove: true))
+    expect(distrust("above/home"), is: Trust.Distrust(scratch.at("above/home"), .owner))
+    expect(distrust("above/home/inner"), is: Trust.Distrust(scratch.at("above/home"), .owner, isAbove: true))
     expect((try? Trust(Self.other).find(scratch.at("above/home/inner"))) != nil)
     // Another user's link in a folder in which all may make some.
     try set("above", 0o1777)
     scratch.makeLink("above/link", to: scratch.path("above"))
     expect(distrust("above/link/home")?.path, is: scratch.at("above/home"))
     try #require(lchown(scratch.path("above/link"), Self.other, Self.other) == 0)
-    expect(distrust("above/link/home"), is: Distrust(scratch.at("above/link"), .owner, isAbove: true))
+    expect(distrust("above/link/home"), is: Trust.Distrust(scratch.at("above/link"), .owner, isAbove: true))
   }
 
   @Test(.enabled(if: isRoot)) func `a group counts as the user if it has no other member`() throws {
     try set("above", 0o775, group: Self.other)
-    expect(distrust("above"), is: Distrust(scratch.at("above"), .group))
-    expect(distrust("above/home"), is: Distrust(scratch.at("above"), .group, isAbove: true))
+    expect(distrust("above"), is: Trust.Distrust(scratch.at("above"), .group))
+    expect(distrust("above/home"), is: Trust.Distrust(scratch.at("above"), .group, isAbove: true))
     try set("above", 0o775, group: 0)
     let isAlone = SystemAccounts.members(ofGroup: 0) == [0]
     expect((distrust("above/home") == nil), is: isAlone)
@@ -84,7 +84,7 @@ import Testing
     let name = Array("system.posix_acl_access".utf8)
     let isSet: Void? = try? Directory.open(scratch.path("above")).descriptor.setAttribute(name, [2, 0, 0, 0] + list)
     guard isSet != nil else { return }
-    expect(distrust("above/home"), is: Distrust(scratch.at("above"), .list, isAbove: true))
+    expect(distrust("above/home"), is: Trust.Distrust(scratch.at("above"), .list, isAbove: true))
     try set("above", 0o755)
     expect(distrust("above/home") == nil)
   }
@@ -99,25 +99,25 @@ import Testing
     #expect(throws: SystemError.self) { try folder.descriptor.attributeNames() }
     expect(distrust("above/home") == nil)
     try set("above", 0o775)
-    expect(distrust("above/home"), is: Distrust(scratch.at("above"), .list, isAbove: true))
+    expect(distrust("above/home"), is: Trust.Distrust(scratch.at("above"), .list, isAbove: true))
   }
 
   @Test func `behind the last names no link is followed`() throws {
     scratch.makeLink("above/link", to: "home")
     expect(distrust("above/link", ["inner"]) == nil)
-    expect(distrust("above", ["link", "inner"]), is: Distrust(scratch.at("above/link"), .link))
+    expect(distrust("above", ["link", "inner"]), is: Trust.Distrust(scratch.at("above/link"), .link))
     expect(distrust("above", ["missing"])?.isMissing, is: true)
     scratch.makeLink("loop", to: "loop")
-    expect(distrust("loop"), is: Distrust(scratch.at("loop"), .link))
+    expect(distrust("loop"), is: Trust.Distrust(scratch.at("loop"), .link))
   }
 
-  private func bytes(_ name: String, _ limit: Int) throws(Distrust) -> [UInt8] {
+  private func bytes(_ name: String, _ limit: Int) throws(Trust.Distrust) -> [UInt8] {
     let folder = try Trust().open(scratch.at("above/home"))
     return try Trust().read(Array(name.utf8), in: folder, at: scratch.at("above/home/\(name)"), limit: limit)
   }
 
-  private func reason(_ name: String, limit: Int = 100) -> Distrust.Reason? {
-    do throws(Distrust) {
+  private func reason(_ name: String, limit: Int = 100) -> Trust.Distrust.Reason? {
+    do throws(Trust.Distrust) {
       let bytes = try bytes(name, limit)
       expect(bytes, is: Array("text".utf8))
       return nil

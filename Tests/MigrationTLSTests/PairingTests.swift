@@ -71,11 +71,11 @@ import Testing
       expect(shared.copied(), is: known["K"])
 
       let secret = try P256.Scalar(known["w"].span.bytes).encoded()
-      let transcript = Spake2Names(idA: names.idA, idB: names.idB, aad: names.aad)
+      let transcript = Spake2.Names(idA: names.idA, idB: names.idB, aad: names.aad)
         .transcript(shareA: known["pA"], shareB: known["pB"], sharedPoint: shared, secret: secret)
-      let digest = Spake2Keys.digest(of: transcript)
+      let digest = Spake2.Keys.digest(of: transcript)
       expect(digest.copied(), is: known["SHA-256(TT)"])
-      let confirmationKeys = Spake2Keys.confirmationKeys(digest: digest, aad: names.aad)
+      let confirmationKeys = Spake2.Keys.confirmationKeys(digest: digest, aad: names.aad)
       expect(confirmationKeys.copied(), is: known["KcA"] + known["KcB"])
 
       let keys = try run.finish(peerShare: peerShare)

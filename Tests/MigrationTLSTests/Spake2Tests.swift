@@ -21,15 +21,15 @@ import Testing
     let shared = try run.sharedPoint(peerShare: peerShare)
     expect(shared.copied(), is: vector["K"])
 
-    let names = Spake2Names(idA: vector["A"], idB: vector["B"], aad: [])
+    let names = Spake2.Names(idA: vector["A"], idB: vector["B"], aad: [])
     let secret = try P256.Scalar(vector["w"].span.bytes).encoded()
     let transcript = names.transcript(
       shareA: vector["pA"], shareB: vector["pB"], sharedPoint: shared, secret: secret)
     expect(transcript.copied(), is: vector["TT"])
-    let digest = Spake2Keys.digest(of: transcript)
+    let digest = Spake2.Keys.digest(of: transcript)
     expect(digest.copied(), is: vector["Hash(TT)"])
     expect(digest.part(16..<32).copied(), is: vector["Ka"])
-    expect(Spake2Keys.confirmationKeys(digest: digest, aad: []).copied(), is: vector["KcA"] + vector["KcB"])
+    expect(Spake2.Keys.confirmationKeys(digest: digest, aad: []).copied(), is: vector["KcA"] + vector["KcB"])
 
     let keys = try run.finish(peerShare: peerShare)
     expect(keys.encryptionKey.copied(), is: vector["Ke"])

@@ -13,7 +13,7 @@ import Testing
   private static let text = Data(String(repeating: "a line that comes again and again\n", count: 200_000).utf8)
 
   /// Sends text and noise. Returns the messages of both sides, and whether all of it arrived.
-  private func move(_ preference: CompressionPreference, streams: UInt32 = 1) throws -> (
+  private func move(_ preference: SenderEngine.CompressionPreference, streams: UInt32 = 1) throws -> (
     sent: TransferResult, got: TransferResult
   ) {
     let (source, destination) = (try Scratch(), try Scratch())

@@ -14,12 +14,12 @@ import Testing
   private static let root = Root(kind: .directory, name: Array("root".utf8))
 
   /// More than one second allows, in any second in which it is counted.
-  private static let tooMany = 4 * ReadBound.silentRecords
+  private static let tooMany = 4 * Connection.ReadBound.silentRecords
 
   // MARK: The bound as a value
 
   @Test func `so much may be taken before READY, and no more`() throws {
-    var bound = ReadBound()
+    var bound = Connection.ReadBound()
     expect(try bound.room(1 << 20), is: Limits.beforeReady + Limits.tlsRecord)
     bound.took(Limits.beforeReady)
     expect(try bound.room(1 << 20), is: Limits.tlsRecord)
@@ -31,19 +31,19 @@ import Testing
   }
 
   @Test func `records that bring nothing are counted by the second`() throws {
-    var bound = ReadBound()
+    var bound = Connection.ReadBound()
     bound.passReady()
     let start = BootInstant(nanoseconds: 0)
     for second in 1...5 {
-      let tally = SilentTally(records: second * ReadBound.silentRecords, keyUpdates: second)
+      let tally = SilentTally(records: second * Connection.ReadBound.silentRecords, keyUpdates: second)
       try bound.check(tally, now: start.advanced(by: .seconds(second)))
     }
-    let more = SilentTally(records: 5 * ReadBound.silentRecords + 1, keyUpdates: 6)
+    let more = SilentTally(records: 5 * Connection.ReadBound.silentRecords + 1, keyUpdates: 6)
     #expect(throws: ConnectionError.self) { try bound.check(more, now: start.advanced(by: .milliseconds(5900))) }
   }
 
   @Test func `a key is not renewed before READY`() throws {
-    var bound = ReadBound()
+    var bound = Connection.ReadBound()
     try bound.check(SilentTally(records: 1), now: .now())
     #expect(throws: ConnectionError.self) { try bound.check(SilentTally(records: 2, keyUpdates: 1), now: .now()) }
   }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct FailedStreamsTests {
   @Test func `a stop ends the last messages of a failed stream, and no other work`() throws {
-    let failedStreams = FailedStreams()
+    let failedStreams = ReceiverSetup.FailedStreams()
     let (parting, gone) = (try ServedConnection(ConnectionID(1)), try ServedConnection(ConnectionID(2)))
     failedStreams.during(gone) {}
     failedStreams.during(parting) {

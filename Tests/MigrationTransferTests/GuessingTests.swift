@@ -105,7 +105,7 @@ import Testing
   }
 
   @Test func `only addresses in the ranges of the user may pair`() throws {
-    var names = RemoteNames(mayPair: [try AddressRange.parse("192.0.2.0/25")])
+    var names = ConnectionListener.RemoteNames(mayPair: [try AddressRange.parse("192.0.2.0/25")])
     let inside = try #require(SocketAddress(numeric: "192.0.2.127", port: 1))
     expect(names.remote(at: inside).mayPair)
     let outside = try #require(SocketAddress(numeric: "192.0.2.128", port: 1))

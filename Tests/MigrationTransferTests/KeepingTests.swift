@@ -123,7 +123,7 @@ import Testing
     tombstone.parts[0].finished = .init(done: Done(total: Tally()), at: 1)
     try store.leave(tombstone)
     // The clock has not been set since that time.
-    let clock = StoreTime(Timestamp.coarseNow().seconds, uptime: Int64(BootInstant.now().seconds))
+    let clock = TransferStore.StoreTime(Timestamp.coarseNow().seconds, uptime: Int64(BootInstant.now().seconds))
     try Directory.open(store.home).replaceFile(Array("clock".utf8), with: clock.encoded)
     // No sequence begins with that, and the stream's end is not read.
     var frame = StrangeFrame()

@@ -21,18 +21,18 @@ import Testing
     let (place, call) = (try #require(RelayPlace(withoutCheck: 12)), RelayCall([UInt8](repeating: 1, count: 16)))
     let caller = InternetAddress(address: [192, 0, 2, 7], port: 40_001)
     var registration = RelayRegistration(now: 0)
-    #expect(throws: RelayTrouble.foreign) { try registration.take(.ring(call, caller), now: 0) }
+    #expect(throws: RelayAccess.Trouble.foreign) { try registration.take(.ring(call, caller), now: 0) }
     registration = try Self.placed()
     expect(try registration.take(.ring(call, caller), now: 1), is: .rung(call, caller))
-    #expect(throws: RelayTrouble.foreign) { try registration.take(.place(place), now: 1) }
+    #expect(throws: RelayAccess.Trouble.foreign) { try registration.take(.place(place), now: 1) }
   }
 
   @Test func `a relay answers each sign of life once`() throws {
     var registration = try Self.placed()
-    #expect(throws: RelayTrouble.foreign) { try registration.take(.pong, now: 1) }
+    #expect(throws: RelayAccess.Trouble.foreign) { try registration.take(.pong, now: 1) }
     expect(registration.due([], now: 19) == [] && registration.due([], now: 20) == [.ping])
     expect(try registration.take(.pong, now: 21) == nil)
-    #expect(throws: RelayTrouble.foreign) { try registration.take(.pong, now: 21) }
+    #expect(throws: RelayAccess.Trouble.foreign) { try registration.take(.pong, now: 21) }
   }
 
   @Test func `a registration ends without a place, and without a sign of life`() throws {
@@ -47,8 +47,8 @@ import Testing
   }
 
   @Test func `the challenge of a relay comes first, and once`() throws {
-    func read(_ frames: [RelayFrame]) throws(RelayTrouble) {
-      var (reader, bytes) = (RelayReader(), frames.flatMap(\.bytes))
+    func read(_ frames: [RelayFrame]) throws(RelayAccess.Trouble) {
+      var (reader, bytes) = (RelayAccess.Reader(), frames.flatMap(\.bytes))
       while !bytes.isEmpty {
         _ = try reader.next { (memory) throws(SystemError) in
           let count = min(memory.count, bytes.count)
@@ -61,13 +61,13 @@ import Testing
     let challenge = RelayFrame.challenge([UInt8](repeating: 3, count: RelayFrame.challengeSize))
     try read([challenge, .pong, .ping])
     try read([.refused(.ending)])
-    #expect(throws: RelayTrouble.foreign) { try read([.pong]) }
-    #expect(throws: RelayTrouble.foreign) { try read([challenge, challenge]) }
+    #expect(throws: RelayAccess.Trouble.foreign) { try read([.pong]) }
+    #expect(throws: RelayAccess.Trouble.foreign) { try read([challenge, challenge]) }
   }
 
   @Test func `a device comes back to a relay that gives and takes places ever more slowly`() {
     var backoff = Backoff.atRelay
-    func next(_ trouble: RelayTrouble, stood: Double = 0) -> Double {
+    func next(_ trouble: RelayAccess.Trouble, stood: Double = 0) -> Double {
       backoff.next(behind: trouble, stood: stood, spread: 0)
     }
     expect((0..<6).map { _ in next(.foreign, stood: 1) }, is: [1, 2, 4, 8, 16, 30])

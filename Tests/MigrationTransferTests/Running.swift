@@ -177,7 +177,8 @@ final class RunningSender: Sendable {
 extension Sender.Options {
   /// Those of a sender to this machine.
   init(
-    to port: UInt16, streams: UInt32? = nil, limit: UInt64? = nil, compression: CompressionPreference = .auto,
+    to port: UInt16, streams: UInt32? = nil, limit: UInt64? = nil,
+    compression: SenderEngine.CompressionPreference = .auto,
     giveUpAfter: Double = 0
   ) {
     self.init(
@@ -190,7 +191,7 @@ extension Sender.Options {
 /// Runs a real sender to its end.
 func send(
   _ paths: [[UInt8]], to port: UInt16, code: PairingCode, streams: UInt32 = 1,
-  compression: CompressionPreference = .auto,
+  compression: SenderEngine.CompressionPreference = .auto,
   giveUpAfter: Double = 0, store: TransferStore? = nil, events: Events = Events()
 ) throws -> TransferResult {
   let options = Sender.Options(to: port, streams: streams, compression: compression, giveUpAfter: giveUpAfter)

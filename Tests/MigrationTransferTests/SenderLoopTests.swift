@@ -158,7 +158,7 @@ private final class Gate: Sendable {
     let address = try SocketAddress.resolve(host: "127.0.0.1", port: 1, passive: false)[0]
     performer.keep(.addresses([address]))
     performer.keep(
-      .pairing(PairingKeys(secret: try PairingCode(number: 1).stretched(), identity: identity, tries: nil)))
+      .pairing(Dial.PairingKeys(secret: try PairingCode(number: 1).stretched(), identity: identity, tries: nil)))
     let order = SenderEngine.ExportOrder(
       transfer: 3, part: 0, accept: Accept(keys: TransferKeys(hashKey: 4)), window: Limits.window, request: nil,
       isCompressible: false, refusedRoots: [])
@@ -192,7 +192,7 @@ private final class Gate: Sendable {
     let client = try RunningThread("client") { _ = try StrangeClient(port: port) }
     performer.keep(
       .met(
-        MetReceiver(
+        Dial.MetReceiver(
           try receiver.accept(), OutgoingTransferContext(identity, receiver: identity.fingerprint, meeting: nil),
           try TLSContext(role: .client, identity: identity), nil)))
     try client.value()

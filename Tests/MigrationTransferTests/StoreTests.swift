@@ -136,17 +136,19 @@ import Testing
     }
     try store.leave(try receiving(9 << 112, into: Array("/elsewhere".utf8)))
     func left() throws -> [TransferID] { try store.list().transfers.map { $0.remembered.transfer >> 112 }.sorted() }
-    expect(try store.expire(Keeping(), at: place, at: StoreTime(1 << 40)) == [] && left() == [1, 2, 3, 4, 9])
-    let old = try store.expire(Keeping(longest: 100), at: place, at: StoreTime(250))
+    expect(
+      try store.expire(Keeping(), at: place, at: TransferStore.StoreTime(1 << 40)) == [] && left() == [1, 2, 3, 4, 9])
+    let old = try store.expire(Keeping(longest: 100), at: place, at: TransferStore.StoreTime(250))
     expect(
       old.map(\.transfer) == [1 << 112] && old.allSatisfy { $0.isOld && $0.held == 10 && $0.device == "192.0.2.9:1" })
     expect(try left(), is: [2, 3, 4, 9])
-    expect(try store.expire(Keeping(most: 20), at: place, at: StoreTime(250)), is: [])
+    expect(try store.expire(Keeping(most: 20), at: place, at: TransferStore.StoreTime(250)), is: [])
     // What a process works on stays, and counts.
     let held = try store.open(2 << 112, role: .receiver)
-    let much = try store.expire(Keeping(longest: 1000, most: 10), at: place, at: StoreTime(350))
+    let much = try store.expire(Keeping(longest: 1000, most: 10), at: place, at: TransferStore.StoreTime(350))
     expect(much.map(\.transfer) == [3 << 112] && much.allSatisfy { !$0.isOld })
-    expect(try store.expire(Keeping(longest: 1), at: place, at: StoreTime(350)) == [] && left() == [2, 4, 9])
+    expect(
+      try store.expire(Keeping(longest: 1), at: place, at: TransferStore.StoreTime(350)) == [] && left() == [2, 4, 9])
     extendLifetime(held)
   }
 
@@ -166,19 +168,21 @@ import Testing
   func `nothing is too old right after a step of the clock that no waiting explains`(
     looks: [(now: Int64, uptime: Int64)], isOver: Bool
   ) throws {
-    var time = isOver ? StoreTime(looks[0].now - 10, uptime: looks[0].uptime - 10) : nil
+    var time = isOver ? TransferStore.StoreTime(looks[0].now - 10, uptime: looks[0].uptime - 10) : nil
     for look in looks { time = .next(after: time, now: look.now, uptime: look.uptime) }
     let last = try #require(time)
-    expect(try StoreTime(encoded: last.encoded), is: last)
+    expect(try TransferStore.StoreTime(encoded: last.encoded), is: last)
     expect(last.isOver(50, since: 0) == isOver && last.isOver(50, since: .min) == isOver)
     // It is once that much time has passed.
-    let later = StoreTime.next(after: last, now: min(last.now, .max - 60) + 60, uptime: last.uptime + 60)
+    let later = TransferStore.StoreTime.next(after: last, now: min(last.now, .max - 60) + 60, uptime: last.uptime + 60)
     expect(later.isOver(50, since: .min), is: (last.now < .max - 60))
   }
 
   @Test func `another start of the machine shows that it may have been off, however long it is on`() throws {
-    let last = StoreTime(1_000_000, uptime: 100, boot: [1])
-    let ends = [[1], [2], []].map { StoreTime.next(after: last, now: 1_500_000, uptime: 400, boot: $0).begin }
+    let last = TransferStore.StoreTime(1_000_000, uptime: 100, boot: [1])
+    let ends = [[1], [2], []].map {
+      TransferStore.StoreTime.next(after: last, now: 1_500_000, uptime: 400, boot: $0).begin
+    }
     expect(ends, is: [1_500_000, .min, 1_500_000])
   }
 
@@ -189,12 +193,12 @@ import Testing
     try store.leave(remembered)
     for _ in 1...2 { expect(try store.expire(Keeping(longest: 1000), at: place, at: store.time()), is: []) }
     // As if the last look had been made before the clock was set.
-    let clock = StoreTime(100, uptime: 1).encoded
+    let clock = TransferStore.StoreTime(100, uptime: 1).encoded
     scratch.write("home/clock", Data(clock))
     expect(try store.expire(Keeping(longest: 1000), at: place, at: store.time()), is: [])
     // As if that were long ago.
     let uptime = Int64(BootInstant.now().seconds)
-    let steady = StoreTime(Timestamp.coarseNow().seconds, uptime: uptime).encoded
+    let steady = TransferStore.StoreTime(Timestamp.coarseNow().seconds, uptime: uptime).encoded
     scratch.write("home/clock", Data(steady))
     expect(try store.expire(Keeping(longest: 1000), at: place, at: store.time()).count, is: 1)
   }
@@ -258,7 +262,7 @@ import Testing
     let known = try #require(try receiving(received, into: destination).offer(ofPart: 0))
     _ = try StagingArea(at: destination).stage(
       known, on: TransferTerms(transfer: received, keys: TransferKeys(hashKey: 6), existing: .refuse))
-    try store.purge(at: StoreTime(1 << 40))
+    try store.purge(at: TransferStore.StoreTime(1 << 40))
     let listing = try store.list()
     expect(listing.transfers.isEmpty && listing.damaged.map(\.identifier) == [sent, received].map(\.hexadecimal))
     expect(listing.damaged.allSatisfy { $0.reason.contains("an older peer began it") })
@@ -345,7 +349,7 @@ import Testing
     let listing = try store.list()
     expect(listing.transfers.map(\.remembered.transfer), is: [whole])
     expect(listing.damaged.map(\.identifier), is: [spoilt.hexadecimal])
-    try store.purge(at: StoreTime(1 << 40))
+    try store.purge(at: TransferStore.StoreTime(1 << 40))
     expect(try store.list().damaged.count, is: 1)
     let forgotten = try store.forget("1111")
     expect(forgotten.transfer == spoilt && forgotten.notice?.contains(".peer-1111") == true)
@@ -402,10 +406,10 @@ import Testing
     try store.leave(try sending(500))
     let used = try store.create(try sending(1))
     // The record was seen at 2. The data without one may be that of another store.
-    let begin = StoreTime.next(after: nil, now: 1 << 40, uptime: 5)
+    let begin = TransferStore.StoreTime.next(after: nil, now: 1 << 40, uptime: 5)
     expect(try store.forget(olderThan: 1, at: begin), is: [], "the clock has been set")
-    expect(try store.forget(olderThan: 10, at: StoreTime(13)).map(\.transfer), is: [0x1111 << 112])
-    expect(try store.forget(olderThan: 10, at: StoreTime(1 << 40)).map(\.transfer), is: [500])
+    expect(try store.forget(olderThan: 10, at: TransferStore.StoreTime(13)).map(\.transfer), is: [0x1111 << 112])
+    expect(try store.forget(olderThan: 10, at: TransferStore.StoreTime(1 << 40)).map(\.transfer), is: [500])
     expect(scratch.names("destination"), is: [".peer-\((TransferID(0x2222) << 112).hexadecimal)", "mine"])
     expect(used.remembered.transfer, is: 1)
     expect(try store.list().transfers.count, is: 1)
@@ -452,9 +456,9 @@ import Testing
   @Test func `a tombstone is kept for a week`() throws {
     try store.leave(try receiving(1, into: Array("/d".utf8), done: 1_000_000))
     try store.leave(try receiving(2, into: Array("/d".utf8)))
-    try store.purge(at: StoreTime(1_000_000 + 7 * 86_400))
+    try store.purge(at: TransferStore.StoreTime(1_000_000 + 7 * 86_400))
     expect(try store.list().transfers.count, is: 2)
-    try store.purge(at: StoreTime(1_000_001 + 7 * 86_400))
+    try store.purge(at: TransferStore.StoreTime(1_000_001 + 7 * 86_400))
     expect(try store.list().transfers.map(\.remembered.transfer), is: [2])
   }
 }

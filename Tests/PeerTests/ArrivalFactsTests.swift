@@ -18,7 +18,7 @@ import Testing
     ("/home/../bin/./x", "/data/bin/x", ["/home"]), ("/../..", "/", []),
   ])
   func `a path leads through links, each of which has its own place`(given: String, path: String, links: [String]) {
-    let resolved = ResolvedPath(Array(given.utf8)) { folder, name in
+    let resolved = ArrivalFacts.ResolvedPath(Array(given.utf8)) { folder, name in
       let folder = String(decoding: folder, as: UTF8.self)
       let place = (folder == "/" ? "" : folder) + "/" + String(decoding: name, as: UTF8.self)
       return Self.links[place].map { Array($0.utf8) }
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test func `links in a circle end`() {
-    expect(ResolvedPath(Array("/loop".utf8)) { _, _ in Array("loop".utf8) }.links.count, is: 40)
+    expect(ArrivalFacts.ResolvedPath(Array("/loop".utf8)) { _, _ in Array("loop".utf8) }.links.count, is: 40)
   }
 
   private func facts(_ scratch: Scratch, at destination: String, _ variables: [String: String]) -> ArrivalRule.Facts {
@@ -71,7 +71,8 @@ import Testing
   @Test func `a login shell reads start files in a home of its own user alone`() throws {
     let scratch = try Scratch()
     func names(_ home: String) -> Set<String> {
-      Set(LoginShell.environment { ["PATH": "/bin", "HOME": home, "ZDOTDIR": home, "OTHER": "x"][$0] }.keys)
+      Set(
+        ArrivalFacts.LoginShell.environment { ["PATH": "/bin", "HOME": home, "ZDOTDIR": home, "OTHER": "x"][$0] }.keys)
     }
     scratch.makeDirectory("home")
     expect(names(scratch.path("home")), is: ["PATH", "HOME", "ZDOTDIR"])
@@ -84,13 +85,13 @@ import Testing
     let scratch = try Scratch()
     func path(_ name: String, _ script: String, _ patience: Duration = .seconds(20)) -> String? {
       scratch.write(name, script, mode: 0o755)
-      return LoginShell(program: scratch.path(name), patience: patience).path().map {
+      return ArrivalFacts.LoginShell(program: scratch.path(name), patience: patience).path().map {
         String(decoding: $0, as: UTF8.self)
       }
     }
     expect(path("greeting", "#!/bin/sh\necho hello; PATH=/a:/b; export PATH; eval \"$3\""), is: "/a:/b")
     expect(path("failing", "#!/bin/sh\nexit 1") == nil)
     expect(path("silent", "#!/bin/sh\nkill -STOP $$", .milliseconds(200)) == nil)
-    expect(LoginShell(program: "/no/such/shell", patience: .seconds(1)).path() == nil)
+    expect(ArrivalFacts.LoginShell(program: "/no/such/shell", patience: .seconds(1)).path() == nil)
   }
 }

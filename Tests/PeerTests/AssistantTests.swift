@@ -40,7 +40,7 @@ import Testing
 
   @Test func `a click answers the question that it was made for, once, and no later one`() {
     func line(_ event: String, _ rest: String) -> String { "{\"event\":\"\(event)\",\(rest)}" }
-    var question = OpenQuestion()
+    var question = AssistantProgram.OpenQuestion()
     expect(question.answer("y", to: "1") == nil)
     question.note(line("question", "\"number\":1,\"label\":\"{\\\"event\\\":\\\"question\\\",\\\"number\\\":7\""))
     expect(question.answer("y", to: "7") == nil && question.answer("y", to: nil) == nil)

@@ -53,7 +53,7 @@ import Testing
 
   @Test(.enabled(if: Confinement.strength.contains(.files), "the kernel has no Landlock"))
   func `if the trial fails, the receiver is not confined, and reports that`() throws {
-    var confinement = ReceiverConfinement()
+    var confinement = ReceiveOptions.ReceiverConfinement()
     confinement.trial = { [trial, directories] in trial.outcome(within: [directories[0]], in: $0) }
     confinement.keep = { _ in
       Issue.record("the process was confined")
@@ -71,7 +71,7 @@ import Testing
 
   @Test func `if nothing prevents it, the receiver is confined by a capable kernel`() throws {
     for isKept in [true, false] {
-      var confinement = ReceiverConfinement()
+      var confinement = ReceiveOptions.ReceiverConfinement()
       confinement.trial = { [trial] in trial.outcome(within: $0, in: $0) }
       confinement.keep = { _ in isKept }
       confinement.looksUsersUp = isKept

@@ -15,17 +15,17 @@ import Testing
   }
 
   @Test func `a home on a disk was where the disk's list of users says`() {
-    expect(FormerHome.path(of: scratch.at("disk/home/anna")), is: Array("/home/anna".utf8))
+    expect(EverythingOptions.FormerHome.path(of: scratch.at("disk/home/anna")), is: Array("/home/anna".utf8))
   }
 
   @Test(arguments: ["disk/home/ben", "disk/home", "other/home/anna"])
   func `what no list names as a home was nowhere`(path: String) {
-    expect(FormerHome.path(of: scratch.at(path)) == nil)
+    expect(EverythingOptions.FormerHome.path(of: scratch.at(path)) == nil)
   }
 
   @Test func `a list behind a link is not read`() {
     scratch.makeDirectory("linked/home/anna")
     scratch.makeLink("linked/etc", to: scratch.path("disk/etc"))
-    expect(FormerHome.path(of: scratch.at("linked/home/anna")) == nil)
+    expect(EverythingOptions.FormerHome.path(of: scratch.at("linked/home/anna")) == nil)
   }
 }

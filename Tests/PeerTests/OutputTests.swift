@@ -108,7 +108,7 @@ import Testing
       ),
     ] {
       let output = Output(JSONReport(), to: paper.target())
-      output.list(in: try ItemListFile(scratch.at(name), in: [], .sender))
+      output.list(in: try ItemList.File(scratch.at(name), in: [], .sender))
       output.handle(.renamed(path: Array("b".utf8), target: Array("c".utf8)))
       output.handle(.notStored(NotStored(path: Array("a".utf8), .vanished)))
       expect(output.finish(Samples.result(unsent: 1)), is: 8)
@@ -116,7 +116,7 @@ import Testing
       expect(paper.text.suffix(2).first, is: #"{"event":"notice","message":"'\#(scratch.path(name))' lists 2 items"}"#)
     }
     let many = Output(JSONReport(), to: paper.target())
-    many.list(in: try ItemListFile(nil, in: scratch.at(""), .receiver))
+    many.list(in: try ItemList.File(nil, in: scratch.at(""), .receiver))
     for number in 0...20 { many.handle(.notStored(NotStored(path: Array("\(number)".utf8), .vanished))) }
     _ = many.finish(Samples.result(unsent: 21))
     expect(scratch.read("last-receive.txt").count { $0 == UInt8(ascii: "\n") }, is: 21)

@@ -9,7 +9,7 @@ import Testing
   private var meter = ProgressMeter()
 
   private func progress(
-    _ bytes: UInt64, of total: UInt64 = 1000, items: UInt64 = 0, _ phase: TransferPhase = .sending
+    _ bytes: UInt64, of total: UInt64 = 1000, items: UInt64 = 0, _ phase: TransferProgress.Phase = .sending
   ) -> TransferProgress {
     TransferProgress(phase: phase, bytes: bytes, totalBytes: total, items: items, totalItems: 0)
   }

@@ -22,7 +22,7 @@ enum Samples {
   static let socket = NotStored(path: Array("a/socket".utf8), .notSendable)
 
   static func progress(
-    _ bytes: UInt64, of total: UInt64 = 1000, _ phase: TransferPhase = .receiving
+    _ bytes: UInt64, of total: UInt64 = 1000, _ phase: TransferProgress.Phase = .receiving
   ) -> TransferEvent {
     .progress(TransferProgress(phase: phase, bytes: bytes, totalBytes: total, items: 1, totalItems: 2))
   }

@@ -10,7 +10,7 @@ import Testing
 @testable import peer
 
 @Suite struct SelectionReadingTests {
-  private func selection(_ sources: ExclusionSource...) throws -> Selection {
+  private func selection(_ sources: SendOptions.ExclusionSource...) throws -> Selection {
     var options = SendOptions(sources: [[0x61]])
     options.exclusions = sources
     return try Selection(options)
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test func `a pattern that matches nothing is reported`() throws {
-    let patterns = ["a[", "fine", "\u{1B}\\"].map { ExclusionSource.pattern(Array($0.utf8)) }
+    let patterns = ["a[", "fine", "\u{1B}\\"].map { SendOptions.ExclusionSource.pattern(Array($0.utf8)) }
     expect(
       try selection(patterns[0], patterns[1], patterns[2]).warnings,
       is: [

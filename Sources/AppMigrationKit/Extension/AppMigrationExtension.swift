@@ -118,7 +118,7 @@ public protocol ResourcesImporting: AppMigrationExtension {
 extension ResourcesImporting {
   /// A progress that does not move until the system completes it. Apple's framework requires the
   /// property.
-  public var resourcesImportProgress: Progress { NoProgress(totalUnitCount: 1) }
+  public var resourcesImportProgress: Progress { WatchedImport.NoProgress(totalUnitCount: 1) }
 }
 
 /// Authors import only AppMigrationKit, and use URL, FileManager, Progress and similar types in the

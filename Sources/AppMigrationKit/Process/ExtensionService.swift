@@ -100,52 +100,52 @@ final class ExtensionService: Sendable {
     StandardStream.error.write("\(CommandLine.arguments.first ?? "extension"): \(sentence)\n")
     CurrentProcess.exitNow(code)
   }
-}
 
-/// The work that a host may request from an extension, done with the author's object.
-struct ExtensionWork: Sendable {
-  let instance: any AppMigrationExtension
-  let host: HostConnection
+  /// The work that a host may request from an extension, done with the author's object.
+  struct ExtensionWork: Sendable {
+    let instance: any AppMigrationExtension
+    let host: HostConnection
 
-  /// The abilities of an extension's type.
-  static func abilities(of type: any AppMigrationExtension.Type) -> ExtensionAbilities {
-    var abilities: ExtensionAbilities = []
-    if type is any ResourcesExportingWithOptions.Type { abilities.insert(.exports) }
-    if type is any ResourcesImporting.Type { abilities.insert(.imports) }
-    return abilities
-  }
+    /// The abilities of an extension's type.
+    static func abilities(of type: any AppMigrationExtension.Type) -> ExtensionAbilities {
+      var abilities: ExtensionAbilities = []
+      if type is any ResourcesExportingWithOptions.Type { abilities.insert(.exports) }
+      if type is any ResourcesImporting.Type { abilities.insert(.imports) }
+      return abilities
+    }
 
-  func describe() async throws -> ExportDescription {
-    let exporter = try exporter
-    return ExportDescription(of: exporter, estimate: await exporter.resourcesSizeEstimate)
-  }
+    func describe() async throws -> ExportDescription {
+      let exporter = try exporter
+      return ExportDescription(of: exporter, estimate: await exporter.resourcesSizeEstimate)
+    }
 
-  func export(to platform: String, options: [AppRequest.Option]) async throws {
-    try await exporter.export(
-      to: host, platform: MigrationPlatform(platform),
-      options: options.map { ($0.name, Data($0.value)) })
-  }
+    func export(to platform: String, options: [AppRequest.Option]) async throws {
+      try await exporter.export(
+        to: host, platform: MigrationPlatform(platform),
+        options: options.map { ($0.name, Data($0.value)) })
+    }
 
-  func importItems(in directory: [UInt8], from app: AppIdentity) async throws {
-    guard let importer = instance as? any ResourcesImporting else { throw CocoaError(.featureUnsupported) }
-    let request = ResourcesImportRequest(
-      sourceAppIdentifier: MigrationAppIdentifier(
-        storeIdentifier: .init(app.store), bundleIdentifier: app.bundleIdentifier, platform: .init(app.platform)),
-      sourceVersion: app.version)
-    let host = host
-    // A host that has ended also ends the process.
-    let notice = try await WatchedImport(importer).run(
-      at: URL(directory: String(decoding: directory, as: UTF8.self)), request
-    ) { try? host.send(.progress($0)) }
-    if let notice { try? host.send(.notice(notice)) }
-  }
+    func importItems(in directory: [UInt8], from app: AppIdentity) async throws {
+      guard let importer = instance as? any ResourcesImporting else { throw CocoaError(.featureUnsupported) }
+      let request = ResourcesImportRequest(
+        sourceAppIdentifier: MigrationAppIdentifier(
+          storeIdentifier: .init(app.store), bundleIdentifier: app.bundleIdentifier, platform: .init(app.platform)),
+        sourceVersion: app.version)
+      let host = host
+      // A host that has ended also ends the process.
+      let notice = try await WatchedImport(importer).run(
+        at: URL(directory: String(decoding: directory, as: UTF8.self)), request
+      ) { try? host.send(.progress($0)) }
+      if let notice { try? host.send(.notice(notice)) }
+    }
 
-  private var exporter: any ResourcesExportingWithOptions {
-    get throws {
-      guard let exporter = instance as? any ResourcesExportingWithOptions else {
-        throw CocoaError(.featureUnsupported)
+    private var exporter: any ResourcesExportingWithOptions {
+      get throws {
+        guard let exporter = instance as? any ResourcesExportingWithOptions else {
+          throw CocoaError(.featureUnsupported)
+        }
+        return exporter
       }
-      return exporter
     }
   }
 }

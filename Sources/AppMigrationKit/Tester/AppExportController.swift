@@ -44,7 +44,7 @@ extension AppMigrationTester {
       to platform: MigrationPlatform, options: [(String, Data)], _ progress: Progress?
     ) async throws -> ResourcesExportResult {
       let session = session
-      let follower = ProgressFollower(progress)
+      let follower = TesterSession.ProgressFollower(progress)
       let result = try await session.run(in: session.configuration.surroundings) { instance in
         guard let exporter = instance as? any ResourcesExportingWithOptions else {
           throw CocoaError(.featureUnsupported)
@@ -122,57 +122,57 @@ extension TesterSession {
         uncompressedBytes: figures.uncompressed, compressedBytes: figures.compressed,
         sizeEstimate: Int(description.estimate), version: description.version))
   }
-}
 
-/// Moves the progress that the test has passed.
-struct ProgressFollower: Sendable {
-  private static let defaultTotal: Int64 = 100
+  /// The destination of a tested export's items, under the rules of a device.
+  final class TestedDestination: ItemDestination {
+    private let archive: ExtractedArchive
+    private let reach: AppendableArea
+    private let supervision: Supervision
 
-  private let progress: Progress?
+    init(_ archive: ExtractedArchive, reach: AppendableArea, supervision: Supervision) {
+      self.archive = archive
+      self.reach = reach
+      self.supervision = supervision
+    }
 
-  /// Gives the progress a total if it has none.
-  init(_ progress: Progress?) {
-    self.progress = progress
-    if let progress, progress.totalUnitCount <= 0 { progress.totalUnitCount = Self.defaultTotal }
+    func refuseIfCancelled() throws { try supervision.refuseIfCancelled() }
+
+    func open(_ path: [UInt8]) throws(CocoaError) -> AppendableItem { try reach.open(path) }
+
+    func append(_ item: consuming AppendableItem, at path: ArchivePath) throws {
+      supervision.begin()
+      defer { supervision.end() }
+      do {
+        try archive.append(item, at: path)
+      } catch is CancellationError {
+        try supervision.refuseIfCancelled()
+        throw CancellationError()
+      }
+    }
   }
 
-  /// Moves it to a fraction of the whole. Only success completes it, and it never decreases.
-  func follow(_ fraction: Double) {
-    guard let progress else { return }
-    let count = Int64(Double(progress.totalUnitCount - 1) * min(max(fraction, 0), 1))
-    if count > progress.completedUnitCount { progress.completedUnitCount = count }
-  }
+  /// Moves the progress that the test has passed.
+  struct ProgressFollower: Sendable {
+    private static let defaultTotal: Int64 = 100
 
-  func finish() {
-    guard let progress else { return }
-    progress.completedUnitCount = progress.totalUnitCount
-  }
-}
+    private let progress: Progress?
 
-/// The destination of a tested export's items, under the rules of a device.
-final class TestedDestination: ItemDestination {
-  private let archive: ExtractedArchive
-  private let reach: AppendableArea
-  private let supervision: Supervision
+    /// Gives the progress a total if it has none.
+    init(_ progress: Progress?) {
+      self.progress = progress
+      if let progress, progress.totalUnitCount <= 0 { progress.totalUnitCount = Self.defaultTotal }
+    }
 
-  init(_ archive: ExtractedArchive, reach: AppendableArea, supervision: Supervision) {
-    self.archive = archive
-    self.reach = reach
-    self.supervision = supervision
-  }
+    /// Moves it to a fraction of the whole. Only success completes it, and it never decreases.
+    func follow(_ fraction: Double) {
+      guard let progress else { return }
+      let count = Int64(Double(progress.totalUnitCount - 1) * min(max(fraction, 0), 1))
+      if count > progress.completedUnitCount { progress.completedUnitCount = count }
+    }
 
-  func refuseIfCancelled() throws { try supervision.refuseIfCancelled() }
-
-  func open(_ path: [UInt8]) throws(CocoaError) -> AppendableItem { try reach.open(path) }
-
-  func append(_ item: consuming AppendableItem, at path: ArchivePath) throws {
-    supervision.begin()
-    defer { supervision.end() }
-    do {
-      try archive.append(item, at: path)
-    } catch is CancellationError {
-      try supervision.refuseIfCancelled()
-      throw CancellationError()
+    func finish() {
+      guard let progress else { return }
+      progress.completedUnitCount = progress.totalUnitCount
     }
   }
 }

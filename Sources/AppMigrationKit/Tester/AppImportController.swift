@@ -25,7 +25,7 @@ extension AppMigrationTester {
       from directory: URL, importRequest: ResourcesImportRequest? = nil, progress: Progress? = nil
     ) async throws {
       let session = session
-      let follower = ProgressFollower(progress)
+      let follower = TesterSession.ProgressFollower(progress)
       let destination = try TestedImport(session)
       last.withLock { $0 = destination }
       do {
@@ -63,7 +63,7 @@ extension AppMigrationTester {
     public func registerImportCompletion(with status: MigrationStatus) async throws {
       let failure: ReportedError? = if case .failure(let error) = status { ReportedError(error) } else { nil }
       let record = ImportRecord(failure: failure, transfer: nil, date: Int64(Date().timeIntervalSince1970))
-      (session.configuration.surroundings.status as? StatusMemory)?.write(record)
+      (session.configuration.surroundings.status as? TesterConfiguration.StatusMemory)?.write(record)
     }
 
     /// The container of the last import; nil before the first import.
@@ -88,6 +88,65 @@ extension AppMigrationTester {
     /// `importedContainer`.
     public var leftInGroups: [String: [String]] { last.withLock { $0 }?.left.withLock { $0 } ?? [:] }
   }
+
+  /// The destination of a tested import: a fresh container, and fresh containers of the app's groups.
+  final class TestedImport: Sendable {
+    let surroundings: AppSurroundings
+    /// The items that a failed import left in the groups, by group.
+    let left = Mutex<[String: [String]]>([:])
+    private let directory: TemporaryDirectory
+    /// The groups' defaults before the import, as property lists.
+    private let defaults: [String: Data]
+
+    private static let app = "app"
+
+    init(_ session: TesterSession) throws {
+      let source = session.configuration.surroundings
+      directory = try session.directory()
+      var groups: [String: URL] = [:]
+      for (number, group) in source.groups.keys.sorted().enumerated() {
+        groups[group] = try directory.directory("groups/\(number)")
+      }
+      let container = MigrationDataContainer(
+        bundleIdentifier: source.container.bundleIdentifier, root: try directory.container(Self.app))
+      surroundings = AppSurroundings(container: container, groups: groups, status: source.status)
+      defaults = Self.defaults(of: groups.keys)
+    }
+
+    /// Acts like a device after a failed import: empties the container, and leaves the groups as they
+    /// are.
+    func fail() throws {
+      try Directory.open(directory.path).removeTree(ifThere: Array(Self.app.utf8))
+      _ = try directory.container(Self.app)
+      let now = Self.defaults(of: surroundings.groups.keys)
+      var left: [String: [String]] = [:]
+      for (group, url) in surroundings.groups {
+        var paths = Self.files(in: url)
+        if now[group] != defaults[group] { paths.append("Library/Preferences/\(group).plist") }
+        if !paths.isEmpty { left[group] = paths.sorted() }
+      }
+      self.left.withLock { $0 = left }
+    }
+
+    /// All items below a directory, except directories.
+    private static func files(in directory: URL) -> [String] {
+      let names = (try? FileManager.default.subpathsOfDirectory(atPath: directory.path)) ?? []
+      return names.filter { name in
+        let attributes = try? FileManager.default.attributesOfItem(atPath: directory.appending(path: name).path)
+        return attributes?[.type] as? FileAttributeType != .typeDirectory
+      }
+    }
+
+    private static func defaults(of groups: some Sequence<String>) -> [String: Data] {
+      var found: [String: Data] = [:]
+      for group in groups {
+        let contents = UserDefaults.standard.persistentDomain(forName: group) ?? [:]
+        if contents.isEmpty { continue }
+        found[group] = try? PropertyListSerialization.data(fromPropertyList: contents, format: .xml, options: 0)
+      }
+      return found
+    }
+  }
 }
 
 extension TesterSession {
@@ -99,64 +158,5 @@ extension TesterSession {
         storeIdentifier: .init(configuration.store ?? SourceClaim.usualStore(of: platform.rawValue)),
         bundleIdentifier: configuration.surroundings.container.bundleIdentifier, platform: platform),
       sourceVersion: version ?? "")
-  }
-}
-
-/// The destination of a tested import: a fresh container, and fresh containers of the app's groups.
-final class TestedImport: Sendable {
-  let surroundings: AppSurroundings
-  /// The items that a failed import left in the groups, by group.
-  let left = Mutex<[String: [String]]>([:])
-  private let directory: TemporaryDirectory
-  /// The groups' defaults before the import, as property lists.
-  private let defaults: [String: Data]
-
-  private static let app = "app"
-
-  init(_ session: TesterSession) throws {
-    let source = session.configuration.surroundings
-    directory = try session.directory()
-    var groups: [String: URL] = [:]
-    for (number, group) in source.groups.keys.sorted().enumerated() {
-      groups[group] = try directory.directory("groups/\(number)")
-    }
-    let container = MigrationDataContainer(
-      bundleIdentifier: source.container.bundleIdentifier, root: try directory.container(Self.app))
-    surroundings = AppSurroundings(container: container, groups: groups, status: source.status)
-    defaults = Self.defaults(of: groups.keys)
-  }
-
-  /// Acts like a device after a failed import: empties the container, and leaves the groups as they
-  /// are.
-  func fail() throws {
-    try Directory.open(directory.path).removeTree(ifThere: Array(Self.app.utf8))
-    _ = try directory.container(Self.app)
-    let now = Self.defaults(of: surroundings.groups.keys)
-    var left: [String: [String]] = [:]
-    for (group, url) in surroundings.groups {
-      var paths = Self.files(in: url)
-      if now[group] != defaults[group] { paths.append("Library/Preferences/\(group).plist") }
-      if !paths.isEmpty { left[group] = paths.sorted() }
-    }
-    self.left.withLock { $0 = left }
-  }
-
-  /// All items below a directory, except directories.
-  private static func files(in directory: URL) -> [String] {
-    let names = (try? FileManager.default.subpathsOfDirectory(atPath: directory.path)) ?? []
-    return names.filter { name in
-      let attributes = try? FileManager.default.attributesOfItem(atPath: directory.appending(path: name).path)
-      return attributes?[.type] as? FileAttributeType != .typeDirectory
-    }
-  }
-
-  private static func defaults(of groups: some Sequence<String>) -> [String: Data] {
-    var found: [String: Data] = [:]
-    for group in groups {
-      let contents = UserDefaults.standard.persistentDomain(forName: group) ?? [:]
-      if contents.isEmpty { continue }
-      found[group] = try? PropertyListSerialization.data(fromPropertyList: contents, format: .xml, options: 0)
-    }
-    return found
   }
 }

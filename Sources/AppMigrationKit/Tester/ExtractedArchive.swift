@@ -11,7 +11,7 @@ final class ExtractedArchive: Sendable {
     let staging: Staging
     let export: ArchiveExport<AppendedDirectory>
     let appender: ItemAppender
-    let reader: ExtractingReader
+    let reader: Reader
   }
 
   /// The directory with the extracted items.
@@ -37,8 +37,8 @@ final class ExtractedArchive: Sendable {
       flags: .estimated)
     let staging = try Staging(on: UnsyncedDisk(disk), for: offer, transfer: 0, keys: keys)
     let export = ArchiveExport<AppendedDirectory>(
-      ExportSettings(listener: ExtractionListener(), keys: keys, held: HeldItems(), readers: 1))
-    let reader = ExtractingReader(
+      ExportSettings(listener: Listener(), keys: keys, held: HeldItems(), readers: 1))
+    let reader = Reader(
       export, to: StagingWriter(staging),
       compression: isCompressible ? CompressedSize() : nil, isCancelled: isCancelled)
     assembly = Mutex(
@@ -78,96 +78,96 @@ final class ExtractedArchive: Sendable {
       return (plain, assembly.reader.compressedSize.map { min($0, plain) })
     }
   }
-}
 
-/// Reads an export, and passes its frames to staging at once.
-final class ExtractingReader {
-  private let source: any FrameSource
-  private let writer: StagingWriter
-  private let compression: CompressedSize?
-  private let isCancelled: @Sendable () -> Bool
-  private var frame = FrameBuffer(capacity: ArchiveSizes().frameCapacity)
+  /// Reads an export, and passes its frames to staging at once.
+  final class Reader {
+    private let source: any FrameSource
+    private let writer: StagingWriter
+    private let compression: CompressedSize?
+    private let isCancelled: @Sendable () -> Bool
+    private var frame = FrameBuffer(capacity: ArchiveSizes().frameCapacity)
 
-  init(
-    _ source: any FrameSource, to writer: StagingWriter, compression: CompressedSize?,
-    isCancelled: @escaping @Sendable () -> Bool
-  ) {
-    self.source = source
-    self.writer = writer
-    self.compression = compression
-    self.isCancelled = isCancelled
-  }
+    init(
+      _ source: any FrameSource, to writer: StagingWriter, compression: CompressedSize?,
+      isCancelled: @escaping @Sendable () -> Bool
+    ) {
+      self.source = source
+      self.writer = writer
+      self.compression = compression
+      self.isCancelled = isCancelled
+    }
 
-  /// The compressed size of the frames' contents so far; nil if the extension forbids compression.
-  var compressedSize: Int? { compression?.total }
+    /// The compressed size of the frames' contents so far; nil if the extension forbids compression.
+    var compressedSize: Int? { compression?.total }
 
-  /// Reads until `isOver`; throws when the export is cancelled.
-  func read(until isOver: () -> Bool) throws(Failure) {
-    while !isOver() {
-      if isCancelled() { throw Failure(.stopped, "the export was cancelled") }
-      frame.number += 1
-      // All earlier data is already written.
-      switch source.fill(&frame, written: frame.number) {
-      case .full: try write()
-      case .nothing(let moment):
-        // Appends run on threads that may block; the pauses wait for a file that keeps changing.
-        Thread.sleep(forTimeInterval: min(max(0, (moment ?? 0) - BootInstant.now().seconds), Self.longestPause))
+    /// Reads until `isOver`; throws when the export is cancelled.
+    func read(until isOver: () -> Bool) throws(Failure) {
+      while !isOver() {
+        if isCancelled() { throw Failure(.stopped, "the export was cancelled") }
+        frame.number += 1
+        // All earlier data is already written.
+        switch source.fill(&frame, written: frame.number) {
+        case .full: try write()
+        case .nothing(let moment):
+          // Appends run on threads that may block; the pauses wait for a file that keeps changing.
+          Thread.sleep(forTimeInterval: min(max(0, (moment ?? 0) - BootInstant.now().seconds), Self.longestPause))
+        }
       }
     }
-  }
 
-  /// The longest delay of a cancellation.
-  private static let longestPause = 0.1
+    /// The longest delay of a cancellation.
+    private static let longestPause = 0.1
 
-  private func write() throws(Failure) {
-    let filled = frame
-    do {
-      try writer.write(filled.bytes.span, entries: 0..<filled.count)
-      try compression?.add(filled)
-    } catch let error as Failure {
-      throw error
-    } catch {
-      throw Failure(.storage, "the archive contradicts itself: \(error)")
-    }
-    frame.removeAll()
-  }
-}
-
-/// The listener for an exporter in this process, which only gets errors.
-final class ExtractionListener: ExportListener {
-  /// It is never set: an exporter in this process is cancelled with the test's task.
-  let stopSignal = StopSignal()
-  func unsent(_ unsent: NotStored) {}
-  func skipped(items: UInt64, bytes: UInt64) {}
-}
-
-/// Adds up the compressed size of the contents in frames; a frame that does not shrink counts with
-/// its plain size.
-final class CompressedSize {
-  private(set) var total = 0
-  private let compressor = Zstandard()
-  private var contents: [UInt8] = []
-  private var buffer: [UInt8] = []
-
-  func add(_ frame: borrowing FrameBuffer) throws(Violation) {
-    contents.removeAll(keepingCapacity: true)
-    var reader = EntryReader(0..<frame.count)
-    while let entry = try reader.next(frame.bytes.span) {
-      switch entry {
-      case .item(_, let content?): contents += frame.bytes[content.data]
-      case .chunk(_, _, let data): contents += frame.bytes[data]
-      case .item(_, nil), .hole: break
+    private func write() throws(Failure) {
+      let filled = frame
+      do {
+        try writer.write(filled.bytes.span, entries: 0..<filled.count)
+        try compression?.add(filled)
+      } catch let error as Failure {
+        throw error
+      } catch {
+        throw Failure(.storage, "the archive contradicts itself: \(error)")
       }
+      frame.removeAll()
     }
-    total += compressedSize ?? contents.count
   }
 
-  /// Nil if the contents would not shrink, or if no compressor is available.
-  private var compressedSize: Int? {
-    guard contents.count > 1 else { return nil }
-    // Only a smaller result is of interest.
-    if buffer.count < contents.count { buffer = [UInt8](repeating: 0, count: contents.count) }
-    let size = compressor?.compress(contents.span, into: &buffer)
-    return size.flatMap { $0 < contents.count ? $0 : nil }
+  /// The listener for an exporter in this process, which only gets errors.
+  final class Listener: ExportListener {
+    /// It is never set: an exporter in this process is cancelled with the test's task.
+    let stopSignal = StopSignal()
+    func unsent(_ unsent: NotStored) {}
+    func skipped(items: UInt64, bytes: UInt64) {}
+  }
+
+  /// Adds up the compressed size of the contents in frames; a frame that does not shrink counts with
+  /// its plain size.
+  final class CompressedSize {
+    private(set) var total = 0
+    private let compressor = Zstandard()
+    private var contents: [UInt8] = []
+    private var buffer: [UInt8] = []
+
+    func add(_ frame: borrowing FrameBuffer) throws(Violation) {
+      contents.removeAll(keepingCapacity: true)
+      var reader = EntryReader(0..<frame.count)
+      while let entry = try reader.next(frame.bytes.span) {
+        switch entry {
+        case .item(_, let content?): contents += frame.bytes[content.data]
+        case .chunk(_, _, let data): contents += frame.bytes[data]
+        case .item(_, nil), .hole: break
+        }
+      }
+      total += compressedSize ?? contents.count
+    }
+
+    /// Nil if the contents would not shrink, or if no compressor is available.
+    private var compressedSize: Int? {
+      guard contents.count > 1 else { return nil }
+      // Only a smaller result is of interest.
+      if buffer.count < contents.count { buffer = [UInt8](repeating: 0, count: contents.count) }
+      let size = compressor?.compress(contents.span, into: &buffer)
+      return size.flatMap { $0 < contents.count ? $0 : nil }
+    }
   }
 }

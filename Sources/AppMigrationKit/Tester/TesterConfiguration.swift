@@ -94,6 +94,15 @@ struct TesterConfiguration: Sendable {
       + "AppMigrationTester.withConfiguration, or name it in \(TesterEnvironment.Name.container)."
     return CocoaError(cocoa.code, userInfo: entries)
   }
+
+  /// The status of an app under test.
+  final class StatusMemory: StatusKeeping {
+    private let record = Mutex<ImportRecord?>(nil)
+
+    func read() -> MigrationStatus? { record.withLock { $0 }.map { MigrationStatus($0) } }
+    func clear() { record.withLock { $0 = nil } }
+    func write(_ new: ImportRecord) { record.withLock { $0 = new } }
+  }
 }
 
 extension TemporaryDirectory {
@@ -103,15 +112,6 @@ extension TemporaryDirectory {
     _ = try directory("\(name)/Library/Application Support")
     return try directory(name)
   }
-}
-
-/// The status of an app under test.
-final class StatusMemory: StatusKeeping {
-  private let record = Mutex<ImportRecord?>(nil)
-
-  func read() -> MigrationStatus? { record.withLock { $0 }.map { MigrationStatus($0) } }
-  func clear() { record.withLock { $0 = nil } }
-  func write(_ new: ImportRecord) { record.withLock { $0 = new } }
 }
 
 extension TesterConfiguration {

@@ -1,25 +1,6 @@
 package import MigrationSystem
 package import MigrationWire
 
-/// What a sync of a whole file system is known to reach.
-enum FileSystemSync {
-  /// The kernel's type numbers of file systems whose own syncfs writes all data to the disk, or to the
-  /// server, and has it synced there: ext2 to ext4, XFS, btrfs, F2FS, bcachefs, ZFS, NILFS, JFS,
-  /// ReiserFS, FAT, exFAT, ntfs3, HFS+, UDF, tmpfs, ramfs, overlayfs, NFS.
-  ///
-  /// The kernel gives a daemon of FUSE what is in memory, and does not ask it to sync. eCryptfs does
-  /// not sync the file system below it. CIFS and 9p write to the server, which syncs when it likes.
-  private static let known: Set<UInt64> = [
-    0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0xCA45_1A4E, 0x2FC1_2FC1, 0x3434, 0x3153_464A, 0x5265_4973,
-    0x4D44, 0x2011_BAB0, 0x7366_746E, 0x482B, 0x1501_3346, 0x0102_1994, 0x8584_58F6, 0x794C_7630, 0x6969,
-  ]
-
-  /// Whether it reaches all data of the file system that has an open file.
-  static func reachesData(of descriptor: borrowing Descriptor) -> Bool {
-    (try? descriptor.fileSystem()).map { known.contains($0.type) } ?? false
-  }
-}
-
 extension DirectoryDisk {
   package func synchronize() throws(SystemError) {
     try tree.directory.descriptor.synchronizeFileSystem()
@@ -106,6 +87,25 @@ extension DirectoryDisk {
     changedFolders.withLock { folders in
       folders.formUnion(target.lineage.dropLast().map { $0 })
       if itself { folders.insert(target) }
+    }
+  }
+
+  /// What a sync of a whole file system is known to reach.
+  enum FileSystemSync {
+    /// The kernel's type numbers of file systems whose own syncfs writes all data to the disk, or to the
+    /// server, and has it synced there: ext2 to ext4, XFS, btrfs, F2FS, bcachefs, ZFS, NILFS, JFS,
+    /// ReiserFS, FAT, exFAT, ntfs3, HFS+, UDF, tmpfs, ramfs, overlayfs, NFS.
+    ///
+    /// The kernel gives a daemon of FUSE what is in memory, and does not ask it to sync. eCryptfs does
+    /// not sync the file system below it. CIFS and 9p write to the server, which syncs when it likes.
+    private static let known: Set<UInt64> = [
+      0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0xCA45_1A4E, 0x2FC1_2FC1, 0x3434, 0x3153_464A, 0x5265_4973,
+      0x4D44, 0x2011_BAB0, 0x7366_746E, 0x482B, 0x1501_3346, 0x0102_1994, 0x8584_58F6, 0x794C_7630, 0x6969,
+    ]
+
+    /// Whether it reaches all data of the file system that has an open file.
+    static func reachesData(of descriptor: borrowing Descriptor) -> Bool {
+      (try? descriptor.fileSystem()).map { known.contains($0.type) } ?? false
     }
   }
 }

@@ -90,7 +90,7 @@ package final class DirectoryDisk: StagingDisk {
       let journal = try own.openChild(journalName, .readWrite)
       guard try isPrivate(own, like: journal) else { return nil }
       let file = DiskFile(try journal.duplicate())
-      var reader = JournalReader(file, key: key, end: try file.size(), block: 4096)
+      var reader = JournalFile.Reader(file, key: key, end: try file.size(), block: 4096)
       guard case .record(.opened(transfer), 0) = try reader.next() else { return nil }
       return try DirectoryDisk(name, in: parent, own, journal: journal)
     } catch {

@@ -61,7 +61,7 @@ package struct ExportSettings: Sendable {
   /// Whether the source is on a rotating disk: then only one reader works as long as the disk is
   /// the bottleneck.
   let isRotating: Bool
-  let held: HeldLedger
+  let held: HeldItems.Lookup
   /// The names of the roots that the receiver leaves out.
   let leftOut: [[UInt8]]
   /// The time in seconds, which never goes backward.
@@ -80,7 +80,7 @@ package struct ExportSettings: Sendable {
     self.isRotating = isRotating
     self.leftOut = leftOut
     self.now = now
-    self.held = HeldLedger(held)
+    self.held = HeldItems.Lookup(held)
   }
   /// The mark of an item that the destination has (Protocol §9.2, kind 2).
   func presentMark(_ path: ArchivePath, _ status: FileStatus, target: [UInt8]?) -> Mark {

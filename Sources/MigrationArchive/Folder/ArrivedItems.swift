@@ -62,7 +62,7 @@ package final class ArrivedItems: Sendable {
     self.sources = sources
     self.removals = removals
     var state = State()
-    var reader = JournalReader(file, key: Self.key, end: try file.size())
+    var reader = JournalFile.Reader(file, key: Self.key, end: try file.size())
     var end: UInt64?
     while end == nil {
       switch try reader.next() {

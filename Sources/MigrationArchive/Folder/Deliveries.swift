@@ -20,8 +20,8 @@ package final class Deliveries: Sendable {
   /// What one part of a transfer delivers; `sources` are those of its roots.
   package func of(
     _ device: KeyFingerprint, _ sources: [[UInt8]: SourceIdentity], in transfer: TransferID
-  ) -> PartDeliveries {
-    PartDeliveries(all: self, device: device, sources: sources, transfer: transfer)
+  ) -> OfPart {
+    OfPart(all: self, device: device, sources: sources, transfer: transfer)
   }
 
   fileprivate func note(_ target: ArchivePath, _ deliverer: Deliverer) {
@@ -34,25 +34,25 @@ package final class Deliveries: Sendable {
     let hashes = target.lineage.map { EarlierItems.hash($0, key) }
     return places.withLock { places in hashes.last { places[$0] != nil }.flatMap { places[$0] } }
   }
-}
 
-/// What one part of a device has put in place in this run, among all others.
-package struct PartDeliveries: Sendable {
-  fileprivate let all: Deliveries
-  fileprivate let device: KeyFingerprint
-  fileprivate let sources: [[UInt8]: SourceIdentity]
-  fileprivate let transfer: TransferID
+  /// What one part of a device has put in place in this run, among all others.
+  package struct OfPart: Sendable {
+    fileprivate let all: Deliveries
+    fileprivate let device: KeyFingerprint
+    fileprivate let sources: [[UInt8]: SourceIdentity]
+    fileprivate let transfer: TransferID
 
-  private func deliverer(of path: ArchivePath) -> Deliveries.Deliverer {
-    let source = sources[Array(path.root)] ?? .unknown
-    return Deliveries.Deliverer(device: device, source: source, transfer: source == .unknown ? transfer : nil)
-  }
+    private func deliverer(of path: ArchivePath) -> Deliveries.Deliverer {
+      let source = sources[Array(path.root)] ?? .unknown
+      return Deliveries.Deliverer(device: device, source: source, transfer: source == .unknown ? transfer : nil)
+    }
 
-  /// Records that an item of the archive is in place at the destination.
-  func note(_ target: ArchivePath, from path: ArchivePath) { all.note(target, deliverer(of: path)) }
+    /// Records that an item of the archive is in place at the destination.
+    func note(_ target: ArchivePath, from path: ArchivePath) { all.note(target, deliverer(of: path)) }
 
-  /// Whether another source than an item's has put in place what lies there.
-  func hasOthers(at target: ArchivePath, than path: ArchivePath) -> Bool {
-    all.deliverer(at: target).map { $0 != deliverer(of: path) } ?? false
+    /// Whether another source than an item's has put in place what lies there.
+    func hasOthers(at target: ArchivePath, than path: ArchivePath) -> Bool {
+      all.deliverer(at: target).map { $0 != deliverer(of: path) } ?? false
+    }
   }
 }

@@ -101,54 +101,54 @@ extension FolderImport {
       staging.lost(.mode)
     }
   }
-}
 
-/// What the journal knows of the contents that came, beyond their records.
-struct ArrivedContents {
-  /// The sizes of staged files that got other bytes for this device.
-  private(set) var rewritten: [ArchivePath: UInt64] = [:]
-  /// When entries that were put in place by themselves, or got other metadata, were last changed by that.
-  private(set) var placed: [UInt64: ItemTime] = [:]
-  /// The sums of files that came in pieces.
-  private var sums: [ArchivePath: (generation: Generation, sum: ContentSum)] = [:]
+  /// What the journal knows of the contents that came, beyond their records.
+  struct ArrivedContents {
+    /// The sizes of staged files that got other bytes for this device.
+    private(set) var rewritten: [ArchivePath: UInt64] = [:]
+    /// When entries that were put in place by themselves, or got other metadata, were last changed by that.
+    private(set) var placed: [UInt64: ItemTime] = [:]
+    /// The sums of files that came in pieces.
+    private var sums: [ArchivePath: (generation: Generation, sum: ContentSum)] = [:]
 
-  init(of journal: JournalFile) throws {
-    var voids: Set<UInt64> = []
-    try journal.forEach(upTo: journal.position) { _, claim in
-      switch claim {
-      case .rewritten(let path, let size): rewritten[path] = size
-      case .placed(let inode, let changed): placed[inode] = changed
-      case .void(let position): voids.insert(position)
-      default: break
+    init(of journal: JournalFile) throws {
+      var voids: Set<UInt64> = []
+      try journal.forEach(upTo: journal.position) { _, claim in
+        switch claim {
+        case .rewritten(let path, let size): rewritten[path] = size
+        case .placed(let inode, let changed): placed[inode] = changed
+        case .void(let position): voids.insert(position)
+        default: break
+        }
+      }
+      try journal.forEach(upTo: journal.position) { position, claim in
+        switch claim {
+        case .range(let place, let lanes) where !voids.contains(position):
+          var entry = sums[place.path] ?? (place.generation, ContentSum())
+          if entry.generation != place.generation { entry = (place.generation, ContentSum()) }
+          if !place.isHole { entry.sum.add(lanes, at: place.range) }
+          sums[place.path] = entry
+        case .discarded(let path): sums[path] = nil
+        case .discardedTree(let path): sums = sums.filter { !$0.key.isWithin(path) }
+        default: break
+        }
       }
     }
-    try journal.forEach(upTo: journal.position) { position, claim in
-      switch claim {
-      case .range(let place, let lanes) where !voids.contains(position):
-        var entry = sums[place.path] ?? (place.generation, ContentSum())
-        if entry.generation != place.generation { entry = (place.generation, ContentSum()) }
-        if !place.isHole { entry.sum.add(lanes, at: place.range) }
-        sums[place.path] = entry
-      case .discarded(let path): sums[path] = nil
-      case .discardedTree(let path): sums = sums.filter { !$0.key.isWithin(path) }
-      default: break
-      }
-    }
-  }
 
-  /// The sum of the file that a record completes; empty if it is not known.
-  func sum(of claim: JournalRecord) -> [UInt8] {
-    switch claim {
-    case .item(let record, let lanes):
-      var sum = ContentSum()
-      guard record.size > 0 else { return sum.bytes ?? [] }
-      guard let lanes else { return [] }
-      sum.add(lanes, at: 0..<record.size)
-      return sum.bytes ?? []
-    case .sealed(let record):
-      guard let entry = sums[record.path], entry.generation == record.generation else { return [] }
-      return entry.sum.bytes ?? []
-    default: return []
+    /// The sum of the file that a record completes; empty if it is not known.
+    func sum(of claim: JournalRecord) -> [UInt8] {
+      switch claim {
+      case .item(let record, let lanes):
+        var sum = ContentSum()
+        guard record.size > 0 else { return sum.bytes ?? [] }
+        guard let lanes else { return [] }
+        sum.add(lanes, at: 0..<record.size)
+        return sum.bytes ?? []
+      case .sealed(let record):
+        guard let entry = sums[record.path], entry.generation == record.generation else { return [] }
+        return entry.sum.bytes ?? []
+      default: return []
+      }
     }
   }
 }

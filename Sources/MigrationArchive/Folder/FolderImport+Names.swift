@@ -82,109 +82,109 @@ extension FolderImport {
       throw Failure(.importFailed, "the journal cannot be read", cause: error as? SystemError)
     }
   }
-}
 
-/// The names in one directory of the destination, as it lists them. It may find an entry by other
-/// names, too: in another case, in another normalisation, by a short form.
-struct ListedNames {
-  let directory: ArchivePath?
-  private let key: UInt128
-  private var hashes: Set<UInt64> = []
-  /// The names by their forms without case and normalisation; nil if not requested.
-  private var folded: [String: [UInt8]]?
+  /// The names in one directory of the destination, as it lists them. It may find an entry by other
+  /// names, too: in another case, in another normalisation, by a short form.
+  struct ListedNames {
+    let directory: ArchivePath?
+    private let key: UInt128
+    private var hashes: Set<UInt64> = []
+    /// The names by their forms without case and normalisation; nil if not requested.
+    private var folded: [String: [UInt8]]?
 
-  init(_ names: [[UInt8]], in directory: ArchivePath?, key: UInt128, folding: Bool = false) {
-    self.directory = directory
-    self.key = key
-    folded = folding ? [:] : nil
-    for name in names { add(name[...]) }
-  }
-
-  mutating func add(_ name: ArraySlice<UInt8>) {
-    hashes.insert(hash(name))
-    folded?[Self.fold(name)] = Array(name)
-  }
-
-  /// Whether the directory lists exactly this name.
-  func contains(_ name: ArraySlice<UInt8>) -> Bool { hashes.contains(hash(name)) }
-
-  /// A listed name that differs only in case or normalisation.
-  func alike(_ name: ArraySlice<UInt8>) -> [UInt8]? { folded?[Self.fold(name)] }
-
-  private func hash(_ name: ArraySlice<UInt8>) -> UInt64 {
-    var hash = SipHash(key: key)
-    hash.combine(name.span)
-    return UInt64(truncatingIfNeeded: hash.finish())
-  }
-
-  private static func fold(_ name: ArraySlice<UInt8>) -> String {
-    // Equal strings are equal in every normalisation.
-    String(decoding: name, as: UTF8.self).uppercased().lowercased()
-  }
-
-  /// A name for a received item whose own name is taken: "photos (2)", "notes (2).txt". It is
-  /// shortened if it would be too long, with so many bytes behind it.
-  static func numbered(
-    _ name: ArraySlice<UInt8>, isDirectory: Bool, number: Int, leaving reserve: Int = 0
-  ) -> [UInt8] {
-    let (stem, ending) = isDirectory ? (name, []) : parts(of: name)
-    let mark = Array(" (\(number))".utf8)
-    let room = Limits.component - mark.count - ending.count - reserve
-    return prefix(of: stem, room) + mark + ending
-  }
-
-  /// A name with a suffix: `NAME.before-2026-11-25`. The name is shortened if both would be too long.
-  static func ending(_ name: ArraySlice<UInt8>, in suffix: [UInt8]) -> [UInt8] {
-    prefix(of: name, Limits.component - suffix.count) + suffix
-  }
-
-  /// The name without its last extension, and the extension with its dot. A name has no extension
-  /// if its only dot is its first character, if nothing follows the last dot, or if the text behind
-  /// the dot is longer than extensions are.
-  private static func parts(of name: ArraySlice<UInt8>) -> (stem: ArraySlice<UInt8>, ending: ArraySlice<UInt8>) {
-    guard let dot = name.lastIndex(of: UInt8(ascii: ".")), name[..<dot].contains(where: { $0 != UInt8(ascii: ".") }),
-      dot + 1 < name.endIndex, name.endIndex - dot <= longestEnding
-    else { return (name, []) }
-    return (name[..<dot], name[dot...])
-  }
-
-  private static let longestEnding = 32
-
-  /// The longest prefix of a name that fits and does not end within a character.
-  private static func prefix(of name: ArraySlice<UInt8>, _ count: Int) -> [UInt8] {
-    guard name.count > count else { return Array(name) }
-    var end = name.startIndex + count
-    while end > name.startIndex, name[end] & 0b1100_0000 == 0b1000_0000 { end -= 1 }
-    // Bytes that are not UTF-8 may be cut anywhere.
-    return Array(name[..<(end > name.startIndex ? end : name.startIndex + count)])
-  }
-}
-
-/// The paths of an archive, including directories without a record, as hashes.
-struct ArchivePaths {
-  private let key: UInt128
-  private var hashes: Set<UInt64> = []
-
-  init(of staging: Staging) throws {
-    key = staging.journal.key
-    var hashes: Set<UInt64> = []
-    try staging.journal.forEach(upTo: staging.journal.position) { [key] _, claim in
-      let path: ArchivePath
-      if case .refused(let refused, _, _, _) = claim {
-        // The source may have lost it since.
-        guard staging.shared.withLock({ $0.ledger.refuses(path: refused) }) else { return }
-        path = refused
-      } else {
-        // Of metadata alone, nothing is staged.
-        guard let item = claim.completedItem, item.kind != .metadata,
-          staging.shared.withLock({ $0.ledger.holds(item) })
-        else { return }
-        path = item.path
-      }
-      for place in path.lineage { hashes.insert(EarlierItems.hash(place, key)) }
+    init(_ names: [[UInt8]], in directory: ArchivePath?, key: UInt128, folding: Bool = false) {
+      self.directory = directory
+      self.key = key
+      folded = folding ? [:] : nil
+      for name in names { add(name[...]) }
     }
-    self.hashes = hashes
+
+    mutating func add(_ name: ArraySlice<UInt8>) {
+      hashes.insert(hash(name))
+      folded?[Self.fold(name)] = Array(name)
+    }
+
+    /// Whether the directory lists exactly this name.
+    func contains(_ name: ArraySlice<UInt8>) -> Bool { hashes.contains(hash(name)) }
+
+    /// A listed name that differs only in case or normalisation.
+    func alike(_ name: ArraySlice<UInt8>) -> [UInt8]? { folded?[Self.fold(name)] }
+
+    private func hash(_ name: ArraySlice<UInt8>) -> UInt64 {
+      var hash = SipHash(key: key)
+      hash.combine(name.span)
+      return UInt64(truncatingIfNeeded: hash.finish())
+    }
+
+    private static func fold(_ name: ArraySlice<UInt8>) -> String {
+      // Equal strings are equal in every normalisation.
+      String(decoding: name, as: UTF8.self).uppercased().lowercased()
+    }
+
+    /// A name for a received item whose own name is taken: "photos (2)", "notes (2).txt". It is
+    /// shortened if it would be too long, with so many bytes behind it.
+    static func numbered(
+      _ name: ArraySlice<UInt8>, isDirectory: Bool, number: Int, leaving reserve: Int = 0
+    ) -> [UInt8] {
+      let (stem, ending) = isDirectory ? (name, []) : parts(of: name)
+      let mark = Array(" (\(number))".utf8)
+      let room = Limits.component - mark.count - ending.count - reserve
+      return prefix(of: stem, room) + mark + ending
+    }
+
+    /// A name with a suffix: `NAME.before-2026-11-25`. The name is shortened if both would be too long.
+    static func ending(_ name: ArraySlice<UInt8>, in suffix: [UInt8]) -> [UInt8] {
+      prefix(of: name, Limits.component - suffix.count) + suffix
+    }
+
+    /// The name without its last extension, and the extension with its dot. A name has no extension
+    /// if its only dot is its first character, if nothing follows the last dot, or if the text behind
+    /// the dot is longer than extensions are.
+    private static func parts(of name: ArraySlice<UInt8>) -> (stem: ArraySlice<UInt8>, ending: ArraySlice<UInt8>) {
+      guard let dot = name.lastIndex(of: UInt8(ascii: ".")), name[..<dot].contains(where: { $0 != UInt8(ascii: ".") }),
+        dot + 1 < name.endIndex, name.endIndex - dot <= longestEnding
+      else { return (name, []) }
+      return (name[..<dot], name[dot...])
+    }
+
+    private static let longestEnding = 32
+
+    /// The longest prefix of a name that fits and does not end within a character.
+    private static func prefix(of name: ArraySlice<UInt8>, _ count: Int) -> [UInt8] {
+      guard name.count > count else { return Array(name) }
+      var end = name.startIndex + count
+      while end > name.startIndex, name[end] & 0b1100_0000 == 0b1000_0000 { end -= 1 }
+      // Bytes that are not UTF-8 may be cut anywhere.
+      return Array(name[..<(end > name.startIndex ? end : name.startIndex + count)])
+    }
   }
 
-  func contains(_ path: ArchivePath) -> Bool { hashes.contains(EarlierItems.hash(path, key)) }
+  /// The paths of an archive, including directories without a record, as hashes.
+  struct ArchivePaths {
+    private let key: UInt128
+    private var hashes: Set<UInt64> = []
+
+    init(of staging: Staging) throws {
+      key = staging.journal.key
+      var hashes: Set<UInt64> = []
+      try staging.journal.forEach(upTo: staging.journal.position) { [key] _, claim in
+        let path: ArchivePath
+        if case .refused(let refused, _, _, _) = claim {
+          // The source may have lost it since.
+          guard staging.shared.withLock({ $0.ledger.refuses(path: refused) }) else { return }
+          path = refused
+        } else {
+          // Of metadata alone, nothing is staged.
+          guard let item = claim.completedItem, item.kind != .metadata,
+            staging.shared.withLock({ $0.ledger.holds(item) })
+          else { return }
+          path = item.path
+        }
+        for place in path.lineage { hashes.insert(EarlierItems.hash(place, key)) }
+      }
+      self.hashes = hashes
+    }
+
+    func contains(_ path: ArchivePath) -> Bool { hashes.contains(EarlierItems.hash(path, key)) }
+  }
 }

@@ -184,132 +184,132 @@ extension FolderImport {
   func journal(_ records: [JournalRecord]) throws(Failure) {
     try Failure.wrapping(.importFailed, "the journal cannot be written", staging.journal.appendDurably(records))
   }
-}
 
-/// The items that a killed import was about to place in several steps, as far as the journal's
-/// survey keeps them.
-struct EarlierPlacing: Sendable {
-  /// Whether the journal has any.
-  private(set) var isAny = false
-  /// The positions in the journal where the earlier records of a path were withdrawn.
-  private var withdrawn: [ArchivePath: UInt64] = [:]
+  /// Decides, step by step, how a staged item gets a name that must be free.
+  ///
+  /// Nothing that exists is replaced. If the kernel can rename without replacing, one step suffices.
+  /// Otherwise a file gets a second name and then loses the first. A directory, or a file that cannot
+  /// have a second name, is renamed over an empty entry that was created under that name (the
+  /// placeholder). The kernel refuses to rename over a directory that is not empty, and the import
+  /// checks a file beforehand.
+  struct Placing: Equatable {
+    /// The next step.
+    enum Step: Equatable {
+      /// Rename, if the kernel can do so without replacing.
+      case rename
+      /// Record in the journal, durably, that an empty entry or a second name at the destination is
+      /// this import's.
+      case announce
+      /// Give a file its final name in addition to the staged name.
+      case link
+      /// Remove the staged name of a file that has both names.
+      case unstage
+      /// Create an empty entry of that name.
+      case placeholder
+      /// Check that a placeholder is still the entry that was created, and empty.
+      case examinePlaceholder
+      /// Rename over the placeholder.
+      case renameOverPlaceholder
+      /// Remove the placeholder, because the file system does not rename over it.
+      case releasePlaceholder
+      /// Check whether the name is free.
+      case examineName
+      /// Rename to the name that has just been free.
+      case renameIntoFree
+      /// Record in the journal that the entry at the destination is not this import's, and end.
+      case withdraw
+      /// Remove the placeholder if possible, and end with the error.
+      case giveUp(SystemError)
+      case ended(Outcome)
+    }
 
-  mutating func note(_ path: ArchivePath, _ target: ArchivePath?, at position: UInt64) {
-    isAny = true
-    if target == nil { withdrawn[path] = position }
-  }
+    /// The result.
+    enum Outcome: Equatable {
+      case placed
+      /// The name belongs to an entry of another program.
+      case taken
+      case failed(SystemError)
+    }
 
-  /// Whether a record of a path at a position in the journal is still valid.
-  func counts(_ path: ArchivePath, at position: UInt64) -> Bool { withdrawn[path].map { position > $0 } ?? true }
-}
+    /// The result of a step.
+    enum Answer: Equatable {
+      case done
+      /// The check was negative.
+      case no
+      case failed(SystemError)
+    }
 
-/// Decides, step by step, how a staged item gets a name that must be free.
-///
-/// Nothing that exists is replaced. If the kernel can rename without replacing, one step suffices.
-/// Otherwise a file gets a second name and then loses the first. A directory, or a file that cannot
-/// have a second name, is renamed over an empty entry that was created under that name (the
-/// placeholder). The kernel refuses to rename over a directory that is not empty, and the import
-/// checks a file beforehand.
-struct Placing: Equatable {
-  /// The next step.
-  enum Step: Equatable {
-    /// Rename, if the kernel can do so without replacing.
-    case rename
-    /// Record in the journal, durably, that an empty entry or a second name at the destination is
-    /// this import's.
-    case announce
-    /// Give a file its final name in addition to the staged name.
-    case link
-    /// Remove the staged name of a file that has both names.
-    case unstage
-    /// Create an empty entry of that name.
-    case placeholder
-    /// Check that a placeholder is still the entry that was created, and empty.
-    case examinePlaceholder
-    /// Rename over the placeholder.
-    case renameOverPlaceholder
-    /// Remove the placeholder, because the file system does not rename over it.
-    case releasePlaceholder
-    /// Check whether the name is free.
-    case examineName
-    /// Rename to the name that has just been free.
-    case renameIntoFree
-    /// Record in the journal that the entry at the destination is not this import's, and end.
-    case withdraw
-    /// Remove the placeholder if possible, and end with the error.
-    case giveUp(SystemError)
-    case ended(Outcome)
-  }
+    private(set) var step: Step
+    private let isDirectory: Bool
 
-  /// The result.
-  enum Outcome: Equatable {
-    case placed
-    /// The name belongs to an entry of another program.
-    case taken
-    case failed(SystemError)
-  }
+    /// Starts; without `asksKernel`, as if the kernel could not rename without replacing.
+    init(isDirectory: Bool, asksKernel: Bool) {
+      self.isDirectory = isDirectory
+      step = asksKernel ? .rename : .announce
+    }
 
-  /// The result of a step.
-  enum Answer: Equatable {
-    case done
-    /// The check was negative.
-    case no
-    case failed(SystemError)
-  }
+    /// Continues with the result of the step.
+    mutating func take(_ answer: Answer) {
+      step =
+        switch answer {
+        case .done: next
+        // An entry that is no longer this import's belongs to another program.
+        case .no: .withdraw
+        case .failed(let error): afterFailure(error)
+        }
+    }
 
-  private(set) var step: Step
-  private let isDirectory: Bool
-
-  /// Starts; without `asksKernel`, as if the kernel could not rename without replacing.
-  init(isDirectory: Bool, asksKernel: Bool) {
-    self.isDirectory = isDirectory
-    step = asksKernel ? .rename : .announce
-  }
-
-  /// Continues with the result of the step.
-  mutating func take(_ answer: Answer) {
-    step =
-      switch answer {
-      case .done: next
-      // An entry that is no longer this import's belongs to another program.
-      case .no: .withdraw
-      case .failed(let error): afterFailure(error)
+    private var next: Step {
+      switch step {
+      case .announce: isDirectory ? .placeholder : .link
+      case .link: .unstage
+      case .placeholder: isDirectory ? .renameOverPlaceholder : .examinePlaceholder
+      case .examinePlaceholder: .renameOverPlaceholder
+      case .releasePlaceholder: .examineName
+      case .examineName: .renameIntoFree
+      case .rename, .unstage, .renameOverPlaceholder, .renameIntoFree: .ended(.placed)
+      case .withdraw: .ended(.taken)
+      case .giveUp(let error): .ended(.failed(error))
+      case .ended: step
       }
-  }
+    }
 
-  private var next: Step {
-    switch step {
-    case .announce: isDirectory ? .placeholder : .link
-    case .link: .unstage
-    case .placeholder: isDirectory ? .renameOverPlaceholder : .examinePlaceholder
-    case .examinePlaceholder: .renameOverPlaceholder
-    case .releasePlaceholder: .examineName
-    case .examineName: .renameIntoFree
-    case .rename, .unstage, .renameOverPlaceholder, .renameIntoFree: .ended(.placed)
-    case .withdraw: .ended(.taken)
-    case .giveUp(let error): .ended(.failed(error))
-    case .ended: step
+    private func afterFailure(_ error: SystemError) -> Step {
+      switch step {
+      case .rename where error.isRenameFlagRefused: .announce
+      case .rename where error.isAlreadyExisting: .ended(.taken)
+      case .link where error.isAlreadyExisting, .placeholder where error.isAlreadyExisting: .withdraw
+      case .link where error.isLinkRefused: .placeholder
+      // Some file systems do not rename over any entry; a placeholder that is no longer empty cannot be
+      // removed either.
+      case .renameOverPlaceholder where error.isReplacingRefused: .releasePlaceholder
+      case .releasePlaceholder where error.isNotFound: .examineName
+      case .releasePlaceholder where error.isNotEmpty, .renameIntoFree where error.isTaken: .withdraw
+      case .examinePlaceholder, .renameOverPlaceholder: .giveUp(error)
+      case .giveUp(let first): .ended(.failed(first))
+      case .ended: step
+      case .rename, .announce, .link, .unstage, .placeholder, .releasePlaceholder, .examineName, .renameIntoFree,
+        .withdraw:
+        .ended(.failed(error))
+      }
     }
   }
 
-  private func afterFailure(_ error: SystemError) -> Step {
-    switch step {
-    case .rename where error.isRenameFlagRefused: .announce
-    case .rename where error.isAlreadyExisting: .ended(.taken)
-    case .link where error.isAlreadyExisting, .placeholder where error.isAlreadyExisting: .withdraw
-    case .link where error.isLinkRefused: .placeholder
-    // Some file systems do not rename over any entry; a placeholder that is no longer empty cannot be
-    // removed either.
-    case .renameOverPlaceholder where error.isReplacingRefused: .releasePlaceholder
-    case .releasePlaceholder where error.isNotFound: .examineName
-    case .releasePlaceholder where error.isNotEmpty, .renameIntoFree where error.isTaken: .withdraw
-    case .examinePlaceholder, .renameOverPlaceholder: .giveUp(error)
-    case .giveUp(let first): .ended(.failed(first))
-    case .ended: step
-    case .rename, .announce, .link, .unstage, .placeholder, .releasePlaceholder, .examineName, .renameIntoFree,
-      .withdraw:
-      .ended(.failed(error))
+  /// The items that a killed import was about to place in several steps, as far as the journal's
+  /// survey keeps them.
+  struct EarlierPlacing: Sendable {
+    /// Whether the journal has any.
+    private(set) var isAny = false
+    /// The positions in the journal where the earlier records of a path were withdrawn.
+    private var withdrawn: [ArchivePath: UInt64] = [:]
+
+    mutating func note(_ path: ArchivePath, _ target: ArchivePath?, at position: UInt64) {
+      isAny = true
+      if target == nil { withdrawn[path] = position }
     }
+
+    /// Whether a record of a path at a position in the journal is still valid.
+    func counts(_ path: ArchivePath, at position: UInt64) -> Bool { withdrawn[path].map { position > $0 } ?? true }
   }
 }
 

@@ -15,7 +15,7 @@ final class FramePacker {
   init(_ settings: ExportSettings) { self.settings = settings }
 
   private var keys: TransferKeys { settings.keys }
-  private var held: HeldLedger { settings.held }
+  private var held: HeldItems.Lookup { settings.held }
   var listener: any ExportListener { settings.listener }
   var sizes: ArchiveSizes { settings.sizes }
   /// The destination's traits, as far as the receiver has reported them.

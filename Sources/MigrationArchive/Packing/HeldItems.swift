@@ -82,34 +82,34 @@ package struct HeldItems: Sendable {
     }
     return low < marks.count && marks[low] == mark ? low : nil
   }
-}
 
-/// The receiver's ledger, for lookups by several readers.
-final class HeldLedger: Sendable {
-  /// Whether the ledger is empty.
-  let isEmpty: Bool
-  /// Whether the destination has entries whose items need not, or must not, be sent.
-  let hasNames: Bool
-  private let items: Condition<HeldItems>
+  /// The receiver's ledger, for lookups by several readers.
+  final class Lookup: Sendable {
+    /// Whether the ledger is empty.
+    let isEmpty: Bool
+    /// Whether the destination has entries whose items need not, or must not, be sent.
+    let hasNames: Bool
+    private let items: Condition<HeldItems>
 
-  init(_ items: HeldItems) {
-    isEmpty = items.isEmpty
-    hasNames = items.hasNames
-    self.items = Condition(items)
+    init(_ items: HeldItems) {
+      isEmpty = items.isEmpty
+      hasNames = items.hasNames
+      self.items = Condition(items)
+    }
+
+    /// Whether the receiver holds this item; if so, the item counts as still existing at the source.
+    func take(_ mark: Mark) -> Bool { items.withLock { $0.take(mark) } }
+    func isPresent(_ mark: Mark) -> Bool { has(mark, .present) }
+    func isTaken(_ mark: Mark) -> Bool { has(mark, .taken) }
+    func isRemoved(_ mark: Mark) -> Bool { has(mark, .removed) }
+    func has(_ mark: Mark, _ kind: Held.Kind) -> Bool { items.withLock { $0.has(mark, kind) } }
+
+    func ranges(of path: ArchivePath, _ generation: Generation) -> ByteRanges {
+      items.withLock { $0.ranges(of: path, generation) }
+    }
+
+    func forgetPart(of path: ArchivePath) { items.withLock { $0.forgetPart(of: path) } }
+
+    var stale: [Mark] { items.withLock { $0.stale } }
   }
-
-  /// Whether the receiver holds this item; if so, the item counts as still existing at the source.
-  func take(_ mark: Mark) -> Bool { items.withLock { $0.take(mark) } }
-  func isPresent(_ mark: Mark) -> Bool { has(mark, .present) }
-  func isTaken(_ mark: Mark) -> Bool { has(mark, .taken) }
-  func isRemoved(_ mark: Mark) -> Bool { has(mark, .removed) }
-  func has(_ mark: Mark, _ kind: Held.Kind) -> Bool { items.withLock { $0.has(mark, kind) } }
-
-  func ranges(of path: ArchivePath, _ generation: Generation) -> ByteRanges {
-    items.withLock { $0.ranges(of: path, generation) }
-  }
-
-  func forgetPart(of path: ArchivePath) { items.withLock { $0.forgetPart(of: path) } }
-
-  var stale: [Mark] { items.withLock { $0.stale } }
 }

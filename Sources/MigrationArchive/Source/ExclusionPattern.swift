@@ -1,19 +1,3 @@
-/// Why a pattern can never match.
-package enum PatternFlaw: Error, Equatable, Sendable {
-  case openBracket
-  case unknownClass
-  case backslashAtEnd
-
-  /// A clause about the pattern, for people.
-  package var clause: String {
-    switch self {
-    case .openBracket: "has a '[' without a ']'"
-    case .unknownClass: "has an unknown character class"
-    case .backslashAtEnd: "ends with a backslash"
-    }
-  }
-}
-
 /// A pattern that leaves items out or includes them again, by the rules of `.gitignore` files.
 package struct ExclusionPattern: Equatable, Sendable {
   private enum Component: Equatable {
@@ -27,7 +11,7 @@ package struct ExclusionPattern: Equatable, Sendable {
     case anywhere(NamePattern)
     /// The path within the source decides.
     case path([Component])
-    case nowhere(PatternFlaw)
+    case nowhere(Flaw)
   }
 
   /// The pattern as the user wrote it.
@@ -46,7 +30,7 @@ package struct ExclusionPattern: Equatable, Sendable {
     if isReinclusion { rest.removeFirst() }
     isForDirectories = rest.last == slash
     if isForDirectories { rest.removeLast() }
-    do throws(PatternFlaw) {
+    do throws(Flaw) {
       guard rest.contains(slash) else {
         anchor = .anywhere(try NamePattern(reading: &rest))
         return
@@ -59,12 +43,12 @@ package struct ExclusionPattern: Equatable, Sendable {
   }
 
   /// Why the pattern never matches, if it is malformed.
-  package var flaw: PatternFlaw? {
+  package var flaw: Flaw? {
     guard case .nowhere(let flaw) = anchor else { return nil }
     return flaw
   }
 
-  private static func components(_ text: ArraySlice<UInt8>) throws(PatternFlaw) -> [Component] {
+  private static func components(_ text: ArraySlice<UInt8>) throws(Flaw) -> [Component] {
     var components: [Component] = []
     var rest = text
     while true {
@@ -113,6 +97,22 @@ package struct ExclusionPattern: Equatable, Sendable {
       }
     }
     return true
+  }
+
+  /// Why a pattern can never match.
+  package enum Flaw: Error, Equatable, Sendable {
+    case openBracket
+    case unknownClass
+    case backslashAtEnd
+
+    /// A clause about the pattern, for people.
+    package var clause: String {
+      switch self {
+      case .openBracket: "has a '[' without a ']'"
+      case .unknownClass: "has an unknown character class"
+      case .backslashAtEnd: "ends with a backslash"
+      }
+    }
   }
 }
 

@@ -26,39 +26,39 @@ package struct Selection: Equatable, Sendable {
   package var warnings: [String] {
     exclusions.flawed.map { "the pattern \(VisibleText.quoted($0.text)) \($0.flaw?.clause ?? "") and matches nothing" }
   }
-}
 
-/// Applies a selection to the items of one directory.
-struct DirectorySelection {
-  private let exclusions: ExclusionList
-  /// Whether only the mark of this directory is sent.
-  private let isCache: Bool
-  /// The names in this directory that are left out.
-  private let names: Set<[UInt8]>
-  /// The path of the item that is being checked, within its source.
-  private var path: [UInt8] = []
-  private let nameStart: Int
+  /// Applies a selection to the items of one directory.
+  struct OfDirectory {
+    private let exclusions: ExclusionList
+    /// Whether only the mark of this directory is sent.
+    private let isCache: Bool
+    /// The names in this directory that are left out.
+    private let names: Set<[UInt8]>
+    /// The path of the item that is being checked, within its source.
+    private var path: [UInt8] = []
+    private let nameStart: Int
 
-  /// Prepares for a directory that is sent; `path` is its path in the archive, nil for the parent
-  /// of the sources.
-  init(_ selection: Selection, in directory: borrowing Directory, _ path: ArchivePath?) {
-    exclusions = selection.exclusions
-    isCache = selection.isWithoutCaches && directory.isMarkedAsCache
-    names = selection.names.isEmpty ? [] : path.flatMap { selection.names[$0.bytes] } ?? []
-    if let path, path.depth > 1 {
-      self.path = path.bytes.dropFirst(path.root.count + 1) + [UInt8(ascii: "/")]
+    /// Prepares for a directory that is sent; `path` is its path in the archive, nil for the parent
+    /// of the sources.
+    init(_ selection: Selection, in directory: borrowing Directory, _ path: ArchivePath?) {
+      exclusions = selection.exclusions
+      isCache = selection.isWithoutCaches && directory.isMarkedAsCache
+      names = selection.names.isEmpty ? [] : path.flatMap { selection.names[$0.bytes] } ?? []
+      if let path, path.depth > 1 {
+        self.path = path.bytes.dropFirst(path.root.count + 1) + [UInt8(ascii: "/")]
+      }
+      nameStart = self.path.count
     }
-    nameStart = self.path.count
-  }
 
-  /// Whether an item is sent.
-  mutating func takes(_ name: Span<UInt8>, _ kind: FileKind) -> Bool {
-    if isCache, [UInt8](copying: name) != Directory.cacheTag { return false }
-    if !names.isEmpty, names.contains([UInt8](copying: name)) { return false }
-    if exclusions.isEmpty { return true }
-    path.removeSubrange(nameStart...)
-    for index in name.indices { path.append(name[index]) }
-    return !exclusions.excludes(path.span, nameStart: nameStart, isDirectory: kind == .directory)
+    /// Whether an item is sent.
+    mutating func takes(_ name: Span<UInt8>, _ kind: FileKind) -> Bool {
+      if isCache, [UInt8](copying: name) != Directory.cacheTag { return false }
+      if !names.isEmpty, names.contains([UInt8](copying: name)) { return false }
+      if exclusions.isEmpty { return true }
+      path.removeSubrange(nameStart...)
+      for index in name.indices { path.append(name[index]) }
+      return !exclusions.excludes(path.span, nameStart: nameStart, isDirectory: kind == .directory)
+    }
   }
 }
 

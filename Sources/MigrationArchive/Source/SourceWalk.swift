@@ -80,7 +80,7 @@ package struct SourceWalk {
     let device = listed.device
     if parent >= 0 { tree.note(listing: parent, of: directory, listed) }
     var subdirectories: [([UInt8], FileStatus, FileFlags)] = []
-    var selection = DirectorySelection(selection, in: directory, path)
+    var selection = Selection.OfDirectory(selection, in: directory, path)
     let isDeepest = path.map { $0.depth >= Limits.depth } ?? false
     let length = path.map { $0.bytes.count + 1 } ?? 0
     try directory.forEachEntry { (name, _) throws(SystemError) in
@@ -123,7 +123,7 @@ package struct SourceWalk {
     in directory: borrowing Directory, _ path: ArchivePath, besides known: Set<[UInt8]>, selecting selection: Selection
   ) throws(SystemError) -> [[UInt8]] {
     var new: [[UInt8]] = []
-    var selection = DirectorySelection(selection, in: directory, path)
+    var selection = Selection.OfDirectory(selection, in: directory, path)
     try directory.forEachEntry { (name, _) throws(SystemError) in
       guard !known.contains([UInt8](copying: name)), let (status, _) = try Self.status(name, in: directory),
         selection.takes(name, status.kind), ItemKind(status.kind) != nil

@@ -1,21 +1,6 @@
 import MigrationSystem
 import MigrationWire
 
-/// The progress of an archive, for threads that must not wait for a disk.
-struct StagingFigures: Sendable {
-  /// The total of the staged data, complete or not, and the number of complete items.
-  fileprivate(set) var held = Tally()
-  /// The bytes that an earlier process staged, and those of the holes that came since.
-  var uncounted: UInt64 = 0
-  var holes: UInt64 = 0
-  /// The items that the destination cannot hold, and the sum of their sizes.
-  fileprivate(set) var refused = Tally()
-  /// The metadata that the destination could not hold so far, counted by kind.
-  var losses: [Done.Loss.Kind: UInt64] = [:]
-  /// Whether an item came with an owner that the user wants.
-  var hasOwners = false
-}
-
 /// The ledger and its related state behind one lock, and its figures behind a second lock that
 /// protects only them.
 ///
@@ -51,6 +36,21 @@ struct GuardedLedger: ~Copyable, Sendable {
 
   func withFigures<Result: Sendable>(_ body: (inout StagingFigures) -> Result) -> Result {
     figures.withLock { body(&$0) }
+  }
+
+  /// The progress of an archive, for threads that must not wait for a disk.
+  struct StagingFigures: Sendable {
+    /// The total of the staged data, complete or not, and the number of complete items.
+    fileprivate(set) var held = Tally()
+    /// The bytes that an earlier process staged, and those of the holes that came since.
+    var uncounted: UInt64 = 0
+    var holes: UInt64 = 0
+    /// The items that the destination cannot hold, and the sum of their sizes.
+    fileprivate(set) var refused = Tally()
+    /// The metadata that the destination could not hold so far, counted by kind.
+    var losses: [Done.Loss.Kind: UInt64] = [:]
+    /// Whether an item came with an owner that the user wants.
+    var hasOwners = false
   }
 }
 

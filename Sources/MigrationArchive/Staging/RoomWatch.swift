@@ -1,26 +1,6 @@
 import MigrationSystem
 import MigrationWire
 
-/// The disk space that a write will take.
-struct RoomCharge: Sendable {
-  /// The number of file system entries, without new parent directories.
-  var items: UInt64 = 0
-  var content: UInt64 = 0
-  /// The bytes that the journal keeps about it.
-  var journal: UInt64 = 0
-  /// The most parent directories that may be created.
-  var directories: UInt64 = 0
-
-  var entries: UInt64 { items.addingClamped(directories) }
-
-  /// The number of bytes: an item, a piece of a file and each directory occupy blocks of their own,
-  /// at least one.
-  func occupied(block: UInt64) -> UInt64 {
-    let blocks = (content / block).addingClamped(content % block == 0 ? 0 : 1)
-    return max(blocks, items).addingClamped(directories).multipliedClamped(by: block).addingClamped(journal)
-  }
-}
-
 /// Checks periodically whether there is space for the data that comes: an app's data may exceed its
 /// offer, and folders the space that their offer names.
 ///
@@ -67,7 +47,7 @@ struct RoomWatch: Sendable {
   private var uncounted: UInt64 { unsynced.addingClamped(inHand) }
 
   /// Whether the next check is due before this charge is taken.
-  func isDue(before more: RoomCharge) -> Bool {
+  func isDue(before more: Charge) -> Bool {
     more.entries > allowance.items || more.occupied(block: block) > allowance.bytes
   }
 
@@ -75,7 +55,7 @@ struct RoomWatch: Sendable {
   /// The space that growing files have set aside counts as free. Returns how much must be synced before
   /// that can be told; nil where there is space.
   mutating func look(
-    before more: RoomCharge, in staging: Staging, growing: some Sequence<any StagedFile> = [], isSynced: Bool
+    before more: Charge, in staging: Staging, growing: some Sequence<any StagedFile> = [], isSynced: Bool
   ) throws(Failure) -> UInt64? {
     guard var space = staging.disk.space() else {
       allowance = Tally(items: .max, bytes: .max)
@@ -109,14 +89,14 @@ struct RoomWatch: Sendable {
   /// The file system counts the bytes that were written up to here.
   mutating func synced(upTo position: UInt64) { counted = max(counted, position) }
 
-  private func shortage(before more: RoomCharge, at space: FileSystemSpace) -> SpaceShortage? {
+  private func shortage(before more: Charge, at space: FileSystemSpace) -> SpaceShortage? {
     let wanted = Tally(
       items: max(more.entries, expected.items), bytes: max(more.occupied(block: block), expected.bytes))
     return SpaceShortage(of: wanted, in: space, uncounted: uncounted, leaving: Reserve(of: space))
   }
 
   /// Charges data that is about to be written. Returns the number of bytes, for `settle`.
-  mutating func take(_ more: RoomCharge) -> UInt64 {
+  mutating func take(_ more: Charge) -> UInt64 {
     let occupied = more.occupied(block: block)
     allowance = allowance.subtracting(Tally(items: more.entries, bytes: occupied))
     inHand = inHand.addingClamped(occupied)
@@ -128,6 +108,26 @@ struct RoomWatch: Sendable {
   mutating func settle(_ bytes: UInt64) {
     inHand = inHand.subtractingClamped(bytes)
     written = written.addingClamped(bytes)
+  }
+
+  /// The disk space that a write will take.
+  struct Charge: Sendable {
+    /// The number of file system entries, without new parent directories.
+    var items: UInt64 = 0
+    var content: UInt64 = 0
+    /// The bytes that the journal keeps about it.
+    var journal: UInt64 = 0
+    /// The most parent directories that may be created.
+    var directories: UInt64 = 0
+
+    var entries: UInt64 { items.addingClamped(directories) }
+
+    /// The number of bytes: an item, a piece of a file and each directory occupy blocks of their own,
+    /// at least one.
+    func occupied(block: UInt64) -> UInt64 {
+      let blocks = (content / block).addingClamped(content % block == 0 ? 0 : 1)
+      return max(blocks, items).addingClamped(directories).multipliedClamped(by: block).addingClamped(journal)
+    }
   }
 }
 
@@ -155,7 +155,7 @@ extension StagingWriter {
       { shared in
         let isNew = !shared.ledger.isIncomplete(record.path, record.generation)
         let content = hasContent ? record.size : 0
-        return (content, RoomCharge(items: isNew ? 1 : 0, content: content, journal: UInt64(record.length)))
+        return (content, RoomWatch.Charge(items: isNew ? 1 : 0, content: content, journal: UInt64(record.length)))
       }, body)
   }
 
@@ -170,7 +170,7 @@ extension StagingWriter {
         let size = UInt64(place.range.count)
         return (
           size,
-          RoomCharge(
+          RoomWatch.Charge(
             items: isNew ? 1 : 0, content: place.isHole ? 0 : size,
             journal: Limits.pieceOverhead + UInt64(place.path.bytes.count))
         )
@@ -181,7 +181,8 @@ extension StagingWriter {
   /// lasts, and other streams need the ledger meanwhile.
   private func withRoom<Result: Sendable>(
     at path: ArchivePath, _ isHeld: (borrowing Staging.Shared) -> Bool,
-    _ charge: (borrowing Staging.Shared) -> (size: UInt64, RoomCharge), _ body: (inout Staging.Shared) throws -> Result
+    _ charge: (borrowing Staging.Shared) -> (size: UInt64, RoomWatch.Charge),
+    _ body: (inout Staging.Shared) throws -> Result
   ) throws -> Result {
     var synced: UInt64?
     while true {
@@ -213,7 +214,7 @@ extension StagingWriter {
 
   /// Charges something new; fails if a transfer exceeds the space. Returns how much must be synced first.
   private func take(
-    _ more: RoomCharge, at path: ArchivePath, isSynced: Bool, _ shared: inout Staging.Shared
+    _ more: RoomWatch.Charge, at path: ArchivePath, isSynced: Bool, _ shared: inout Staging.Shared
   ) throws(Failure) -> UInt64? {
     guard let watch = shared.watch else { return nil }
     if watch.isDue(before: more) {

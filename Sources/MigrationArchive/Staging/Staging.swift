@@ -46,7 +46,7 @@ package final class Staging: Sendable {
     /// nil if that is not known.
     var importBegan: ItemTime?
     /// The items that killed imports were about to place in several steps.
-    var earlierPlacing = EarlierPlacing()
+    var earlierPlacing = FolderImport.EarlierPlacing()
     /// The first items that were imported next to existing items with their names, and their number.
     var renamed: [RenamedItem] = []
     var renamedCount: UInt64 = 0
@@ -105,10 +105,10 @@ package final class Staging: Sendable {
   let syncedEach = Mutex<UInt64>(0)
   private let syncFailure = Mutex<Failure?>(nil)
   private let record = Mutex<ArrivedItems?>(nil)
-  private let others = Mutex<PartDeliveries?>(nil)
+  private let others = Mutex<Deliveries.OfPart?>(nil)
 
   /// What this part, and others in this run, have put in place; nil where none can be replaced.
-  package var deliveries: PartDeliveries? {
+  package var deliveries: Deliveries.OfPart? {
     get { others.withLock { $0 } }
     set { others.withLock { $0 = newValue } }
   }
@@ -293,7 +293,7 @@ package final class Staging: Sendable {
   private func synchronizeEach(upTo end: UInt64, andFolders hasEnded: Bool) throws(SystemError) {
     let start = syncedEach.withLock { $0 }
     var paths: Set<ArchivePath> = []
-    var reader = JournalReader(journal.file, key: journal.key, end: end, start: start)
+    var reader = JournalFile.Reader(journal.file, key: journal.key, end: end, start: start)
     while case .record(let record, _) = try reader.next() {
       switch record {
       case .item(let item, _), .sealed(let item): paths.insert(item.path)

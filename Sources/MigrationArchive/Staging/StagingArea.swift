@@ -225,7 +225,7 @@ package final class StagingArea: Sendable {
     } catch  where error.isNotFound {
       return []
     }
-    var reader = JournalReader(journal, key: nil, end: try journal.size())
+    var reader = JournalFile.Reader(journal, key: nil, end: try journal.size())
     var asides: [ArchivePath] = []
     while case .record(let record, _) = try reader.next() {
       if case .aside(_, _, let aside) = record { asides.append(aside) }

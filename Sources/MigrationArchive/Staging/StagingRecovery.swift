@@ -143,7 +143,7 @@ struct JournalSurvey {
   /// there were of all.
   private(set) var kept: [ArchivePath: KeptFiles.Kept] = [:]
   private(set) var keptCount = 0
-  private(set) var placing = EarlierPlacing()
+  private(set) var placing = FolderImport.EarlierPlacing()
   private(set) var existing = Existing.refuse
   /// The totals of the received data when it was complete.
   private var concluded: Tally?
@@ -157,7 +157,7 @@ struct JournalSurvey {
   init(of file: any StagedFile, keys: TransferKeys, transfer: TransferID) throws {
     self.keys = keys
     let size = try file.size()
-    var reader = JournalReader(file, key: keys.journalKey, end: size)
+    var reader = JournalFile.Reader(file, key: keys.journalKey, end: size)
     while true {
       switch try reader.next() {
       case .record(let record, let position):

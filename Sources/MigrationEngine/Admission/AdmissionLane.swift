@@ -23,12 +23,12 @@ struct AdmissionLane: Sendable {
   private var visitors: [Ticket: Visitor] = [:]
   private var networks = AdmissionShares<String>()
   private var addresses = AdmissionShares<String>()
-  private var tokens: AdmissionTokens
+  private var tokens: Tokens
   private(set) var inside = 0
 
   init(_ places: Admission.Capacity) {
     self.places = places
-    tokens = AdmissionTokens(rate: places.rate, burst: places.burst)
+    tokens = Tokens(rate: places.rate, burst: places.burst)
   }
 
   var count: Int { visitors.count }
@@ -173,6 +173,34 @@ struct AdmissionLane: Sendable {
     equals.sort()
     return equals[Int(chance % UInt64(equals.count))]
   }
+
+  /// The rate at which connections are let in while a session runs: a bucket of tokens. Times are
+  /// seconds.
+  struct Tokens: Sendable {
+    private let rate: Double
+    private let burst: Double
+    private var tokens: Double
+    private var last = 0.0
+
+    /// Begins with a full bucket.
+    init(rate: Double, burst: Double) {
+      self.rate = rate
+      self.burst = burst
+      tokens = burst
+    }
+
+    /// Whether a token is available.
+    mutating func isThere(now: Double) -> Bool {
+      tokens = min(burst, tokens + max(0, now - last) * rate)
+      last = max(last, now)
+      return tokens >= 1
+    }
+
+    mutating func take() { tokens -= 1 }
+
+    /// When the next token is available.
+    var next: Double { last + max(0, 1 - tokens) / rate }
+  }
 }
 
 /// The number of connections of each address, or of each network, in the accept queue and inside.
@@ -230,32 +258,4 @@ struct AdmissionShares<Name: Hashable & Sendable>: Sendable {
     indices[place] = shares.count - 1
     return shares.count - 1
   }
-}
-
-/// The rate at which connections are let in while a session runs: a bucket of tokens. Times are
-/// seconds.
-struct AdmissionTokens: Sendable {
-  private let rate: Double
-  private let burst: Double
-  private var tokens: Double
-  private var last = 0.0
-
-  /// Begins with a full bucket.
-  init(rate: Double, burst: Double) {
-    self.rate = rate
-    self.burst = burst
-    tokens = burst
-  }
-
-  /// Whether a token is available.
-  mutating func isThere(now: Double) -> Bool {
-    tokens = min(burst, tokens + max(0, now - last) * rate)
-    last = max(last, now)
-    return tokens >= 1
-  }
-
-  mutating func take() { tokens -= 1 }
-
-  /// When the next token is available.
-  var next: Double { last + max(0, 1 - tokens) / rate }
 }

@@ -180,20 +180,20 @@ struct ReceiverConnections: Sendable {
     pass(id)
     visitors[id] = nil
   }
-}
 
-/// Numbers that other devices cannot guess, made from the random numbers that arrive with events.
-struct Chance: Sendable {
-  private var state: UInt64 = 0
+  /// Numbers that other devices cannot guess, made from the random numbers that arrive with events.
+  struct Chance: Sendable {
+    private var state: UInt64 = 0
 
-  mutating func stir(_ chance: UInt64) { state ^= chance }
+    mutating func stir(_ chance: UInt64) { state ^= chance }
 
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ mixed >> 31
+    mutating func next() -> UInt64 {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var mixed = state
+      mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+      mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+      return mixed ^ mixed >> 31
+    }
   }
 }
 

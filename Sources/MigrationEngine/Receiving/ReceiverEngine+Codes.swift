@@ -1,25 +1,5 @@
 package import MigrationWire
 
-/// What a receiver knows of its place at a relay.
-struct RelayWait: Equatable, Sendable {
-  /// Whether the relay has not answered yet, nor failed to.
-  var isFirst: Bool
-  var place: RelayPlace?
-}
-
-/// The question that the user is asked now.
-struct StandingQuestion: Equatable, Sendable {
-  enum Subject: Equatable, Sendable {
-    case restart
-    /// Whether to accept a session's plan.
-    case consent(SessionNumber)
-  }
-
-  let subject: Subject
-  /// Whether the question is to end without an answer.
-  var isWithdrawn = false
-}
-
 /// The code that is shown while a sender may pair, and the questions to the user.
 extension ReceiverEngine {
   // MARK: Codes
@@ -134,6 +114,26 @@ extension ReceiverEngine {
     case .consent(let number) where answer == true: record(number, taking: taken, removals)
     case .consent(let number): decline(number)
     }
+  }
+
+  /// What a receiver knows of its place at a relay.
+  struct RelayWait: Equatable, Sendable {
+    /// Whether the relay has not answered yet, nor failed to.
+    var isFirst: Bool
+    var place: RelayPlace?
+  }
+
+  /// The question that the user is asked now.
+  struct StandingQuestion: Equatable, Sendable {
+    enum Subject: Equatable, Sendable {
+      case restart
+      /// Whether to accept a session's plan.
+      case consent(SessionNumber)
+    }
+
+    let subject: Subject
+    /// Whether the question is to end without an answer.
+    var isWithdrawn = false
   }
 }
 

@@ -205,7 +205,7 @@ extension ReceiverEngine {
   }
 
   /// Refuses a connection that wanted to join. The session, and its other streams, continue.
-  mutating func refuse(_ id: ConnectionID, _ refusal: StreamRefusal) {
+  mutating func refuse(_ id: ConnectionID, _ refusal: StreamTable.Refusal) {
     connections.advance(id, to: .turnedAway)
     act(.refuseStream(id, refusal.close))
   }

@@ -144,7 +144,7 @@ extension ReceiverEngine {
     case tell(TransferEvent, of: TransferID? = nil, part: UInt16 = 0)
     /// The user is told the progress of a transfer: the loop reads the staged amount from its
     /// counters, and `total` is the announced amount.
-    case tellProgress(TransferID, TransferPhase, total: ExpectedTotal, fraction: Double?)
+    case tellProgress(TransferID, TransferProgress.Phase, total: ExpectedTotal, fraction: Double?)
     /// The run has ended. Remaining work ends with the process, or releases its locks when it ends.
     case finish(TransferOutcome)
 

@@ -1,63 +1,5 @@
 package import MigrationWire
 
-/// What a part reserves of the destination, beside other transfers: room until all of it is staged,
-/// and names until its import has ended.
-struct PartReservation: Hashable, Sendable {
-  let transfer: TransferID
-  let part: UInt16
-  let isStaged: Bool
-}
-
-/// A transfer that waits for others' reservations.
-struct ReservationWait: Equatable, Sendable {
-  let reservations: Set<PartReservation>
-  /// When it is judged again although these reservations last: this device's user may have made
-  /// room.
-  let until: Double
-  /// Until when its sender may come again. It need not have a place here, nor anything staged.
-  var keptUntil: Double
-
-  /// How many reservations are in its way: all of them, as long as none has ended.
-  func count(beside current: Set<PartReservation>, now: Double) -> Int {
-    now < until && reservations.isSubset(of: current) ? reservations.count : 0
-  }
-}
-
-/// How fast a transfer brings what it reserves, over its parts and sessions, while others wait for
-/// that.
-struct ReservationPace: Equatable, Sendable {
-  /// The most bytes that a transfer has to bring in a turn.
-  private static let most: UInt64 = 16 << 20
-
-  /// What it had brought when the turn began.
-  private var before: UInt64
-  /// The seconds of the turn in which its sender was to act, up to a moment.
-  private var spent = 0.0
-  private var at: Double
-  private var isToAct = true
-  private var awaitedAt: Double
-
-  init(_ brought: UInt64, now: Double) { (before, at, awaitedAt) = (brought, now, now) }
-
-  /// Time has passed. From now on, the sender is to act, or this end has work or waits for it.
-  mutating func pass(to now: Double, isToAct: Bool, isAwaited: Bool) {
-    if self.isToAct { spent += now - at }
-    (at, self.isToAct) = (now, isToAct)
-    if isAwaited { awaitedAt = now }
-  }
-
-  /// Whether no other transfer has waited for a whole turn: one that is judged again does not wait.
-  var isOver: Bool { at > awaitedAt + ReceiverEngine.turn }
-
-  /// Whether less than a 64th of the offer has come in a turn. Otherwise another turn begins.
-  mutating func isTooSlow(_ brought: UInt64, of total: Tally) -> Bool {
-    guard spent >= ReceiverEngine.turn else { return false }
-    if brought.subtractingClamped(before) < min(Self.most, max(1, total.weight / 64)) { return true }
-    (before, spent) = (brought, 0)
-    return false
-  }
-}
-
 extension Tally {
   /// Its bytes, where an item counts some too.
   var weight: UInt64 { bytes.addingClamped(items.multipliedClamped(by: 4_096)) }
@@ -134,5 +76,63 @@ extension ReceiverEngine {
       return "a transfer waits for reservations and is served"
     }
     return nil
+  }
+
+  /// What a part reserves of the destination, beside other transfers: room until all of it is staged,
+  /// and names until its import has ended.
+  struct PartReservation: Hashable, Sendable {
+    let transfer: TransferID
+    let part: UInt16
+    let isStaged: Bool
+  }
+
+  /// A transfer that waits for others' reservations.
+  struct ReservationWait: Equatable, Sendable {
+    let reservations: Set<ReceiverEngine.PartReservation>
+    /// When it is judged again although these reservations last: this device's user may have made
+    /// room.
+    let until: Double
+    /// Until when its sender may come again. It need not have a place here, nor anything staged.
+    var keptUntil: Double
+
+    /// How many reservations are in its way: all of them, as long as none has ended.
+    func count(beside current: Set<ReceiverEngine.PartReservation>, now: Double) -> Int {
+      now < until && reservations.isSubset(of: current) ? reservations.count : 0
+    }
+  }
+
+  /// How fast a transfer brings what it reserves, over its parts and sessions, while others wait for
+  /// that.
+  struct ReservationPace: Equatable, Sendable {
+    /// The most bytes that a transfer has to bring in a turn.
+    private static let most: UInt64 = 16 << 20
+
+    /// What it had brought when the turn began.
+    private var before: UInt64
+    /// The seconds of the turn in which its sender was to act, up to a moment.
+    private var spent = 0.0
+    private var at: Double
+    private var isToAct = true
+    private var awaitedAt: Double
+
+    init(_ brought: UInt64, now: Double) { (before, at, awaitedAt) = (brought, now, now) }
+
+    /// Time has passed. From now on, the sender is to act, or this end has work or waits for it.
+    mutating func pass(to now: Double, isToAct: Bool, isAwaited: Bool) {
+      if self.isToAct { spent += now - at }
+      (at, self.isToAct) = (now, isToAct)
+      if isAwaited { awaitedAt = now }
+    }
+
+    /// Whether no other transfer has waited for a whole turn: one that is judged again does not wait.
+    var isOver: Bool { at > awaitedAt + ReceiverEngine.turn }
+
+    /// Whether less than a 64th of the offer has come in a turn. Otherwise another turn begins.
+    mutating func isTooSlow(_ brought: UInt64, of total: Tally) -> Bool {
+      guard spent >= ReceiverEngine.turn else { return false }
+      if brought.subtractingClamped(before) < min(Self.most, max(1, total.weight / 64)) { return true }
+      (before, spent) = (brought, 0)
+      return false
+    }
   }
 }

@@ -61,7 +61,7 @@ extension ReceiverEngine {
 
   /// The user stops the run in which a transfer is served.
   private mutating func stopped(
-    _ place: ReceiverPhase.ServedTransfer, _ kind: Failure.Kind, _ interrupted: TransferOutcome
+    _ place: Phase.ServedTransfer, _ kind: Failure.Kind, _ interrupted: TransferOutcome
   ) {
     let transfer = place.transfer
     switch place {
@@ -210,7 +210,7 @@ extension ReceiverEngine {
     return nil
   }
 
-  private func broken(_ place: ReceiverPhase.ServedTransfer) -> String? {
+  private func broken(_ place: Phase.ServedTransfer) -> String? {
     switch place {
     case .engaged(let transfer, let session):
       guard let transfer = transfers[of: transfer] else { return "it is engaged in a transfer that is not there" }

@@ -134,7 +134,7 @@ extension ReceiverEngine {
     act(.say(session.connection, session.conversation.progress(progress)))
   }
 
-  mutating func tellProgress(_ phase: TransferPhase, of transfer: TransferID, fraction: Double?) {
+  mutating func tellProgress(_ phase: TransferProgress.Phase, of transfer: TransferID, fraction: Double?) {
     act(
       .tellProgress(
         transfer, phase, total: transfers[of: transfer]?.part.total ?? ExpectedTotal(), fraction: fraction))

@@ -52,7 +52,7 @@ package struct ReceiverEngine: Engine {
   package static let streams: UInt16 = 16
 
   let settings: Settings
-  var phase = ReceiverPhase.starting
+  var phase = Phase.starting
   /// The user's stop: its kind and its time.
   var stop: (kind: Failure.Kind, at: Double)?
   var transfers = IncomingTransfers()

@@ -10,7 +10,7 @@ struct StreamTable: Sendable {
     /// The connections of streams that must end before it is served.
     let replaced: Set<ConnectionID>
     /// The reason for which it is refused instead.
-    var refusal: StreamRefusal?
+    var refusal: Refusal?
   }
 
   let session: SessionID
@@ -45,7 +45,7 @@ struct StreamTable: Sendable {
   }
 
   /// The reason why a stream of this number cannot begin; nil if it may.
-  private func refusal(of join: Join) -> StreamRefusal? {
+  private func refusal(of join: Join) -> Refusal? {
     if join.replaces == join.stream { return .itself(join.stream) }
     if let replacedUpTo, join.stream <= replacedUpTo {
       let least = (replacedUpTo...).dropFirst().first { used[$0] == nil }
@@ -80,7 +80,7 @@ struct StreamTable: Sendable {
 
   /// The next waiting connection that has nothing left to wait for, and the reason for a refusal;
   /// nil if it is served.
-  mutating func next() -> (ConnectionID, Join, refusal: StreamRefusal?)? {
+  mutating func next() -> (ConnectionID, Join, refusal: Refusal?)? {
     let live = Set(self.live.values)
     guard let index = newcomers.firstIndex(where: { $0.refusal != nil || $0.replaced.isDisjoint(with: live) }) else {
       return nil
@@ -108,40 +108,40 @@ struct StreamTable: Sendable {
     defer { newcomers = [] }
     return waiting
   }
-}
 
-/// The reason why no data stream begins on a connection that has sent JOIN (Protocol §7.3). The
-/// session continues, and another connection may succeed.
-enum StreamRefusal: Equatable, Sendable {
-  /// It is for one session, and another session is running.
-  case otherSession(SessionID, current: SessionID)
-  /// A stream of its number has joined before.
-  case used(UInt32)
-  /// It may be one of the replaced streams; `least` is the least number that may still join.
-  case late(UInt32, least: UInt32)
-  /// It is to replace itself.
-  case itself(UInt32)
-  /// It was replaced before it was served.
-  case replaced(UInt32)
-  /// The greatest number of streams has joined.
-  case tooMany(UInt32, joined: Int)
+  /// The reason why no data stream begins on a connection that has sent JOIN (Protocol §7.3). The
+  /// session continues, and another connection may succeed.
+  enum Refusal: Equatable, Sendable {
+    /// It is for one session, and another session is running.
+    case otherSession(SessionID, current: SessionID)
+    /// A stream of its number has joined before.
+    case used(UInt32)
+    /// It may be one of the replaced streams; `least` is the least number that may still join.
+    case late(UInt32, least: UInt32)
+    /// It is to replace itself.
+    case itself(UInt32)
+    /// It was replaced before it was served.
+    case replaced(UInt32)
+    /// The greatest number of streams has joined.
+    case tooMany(UInt32, joined: Int)
 
-  /// The sender's answer on that connection. Every sender connects again after this code.
-  var close: Close {
-    switch self {
-    case .otherSession(let session, let current):
-      Close(
-        .silent,
-        "a stream of session \(session.hexadecimal) cannot join, since session \(current.hexadecimal) is running")
-    case .used(let number):
-      Close(.silent, "stream \(number) cannot join, since a stream of that number has joined before")
-    case .late(let number, let least):
-      Close(.silent, "stream \(number) may have been replaced, so the next number is at least \(least)")
-    case .itself(let number): Close(.silent, "stream \(number) cannot replace itself")
-    case .replaced(let number): Close(.silent, "stream \(number) was replaced before it was served")
-    case .tooMany(let number, let joined):
-      Close(
-        .silent, "stream \(number) cannot join, since \(joined) of \(ReceiverEngine.streams) streams have joined")
+    /// The sender's answer on that connection. Every sender connects again after this code.
+    var close: Close {
+      switch self {
+      case .otherSession(let session, let current):
+        Close(
+          .silent,
+          "a stream of session \(session.hexadecimal) cannot join, since session \(current.hexadecimal) is running")
+      case .used(let number):
+        Close(.silent, "stream \(number) cannot join, since a stream of that number has joined before")
+      case .late(let number, let least):
+        Close(.silent, "stream \(number) may have been replaced, so the next number is at least \(least)")
+      case .itself(let number): Close(.silent, "stream \(number) cannot replace itself")
+      case .replaced(let number): Close(.silent, "stream \(number) was replaced before it was served")
+      case .tooMany(let number, let joined):
+        Close(
+          .silent, "stream \(number) cannot join, since \(joined) of \(ReceiverEngine.streams) streams have joined")
+      }
     }
   }
 }

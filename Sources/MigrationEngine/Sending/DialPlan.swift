@@ -119,7 +119,7 @@ struct DialPlan: Sendable {
   }
 
   /// The place to dial.
-  var place: DialTarget {
+  var place: SenderEngine.DialTarget {
     switch (aim, route) {
     case (.pair, _), (.greet, _): .probed
     case (_, .target): .target

@@ -1,17 +1,19 @@
 import MigrationWire
 
-/// The destination of a dial, or of a check whether anything listens.
-package enum DialTarget: Equatable, Sendable {
-  /// The target that the user has named.
-  case target
-  /// The address that the last probe has reached.
-  case probed
-  /// The receiver's last address, with a port.
-  case address(String)
-  /// One of the devices that the last search has found, by its position.
-  case found(Int)
-  /// The relay.
-  case relay
+extension SenderEngine {
+  /// The destination of a dial, or of a check whether anything listens.
+  package enum DialTarget: Equatable, Sendable {
+    /// The target that the user has named.
+    case target
+    /// The address that the last probe has reached.
+    case probed
+    /// The receiver's last address, with a port.
+    case address(String)
+    /// One of the devices that the last search has found, by its position.
+    case found(Int)
+    /// The relay.
+    case relay
+  }
 }
 
 /// One round in which a sender whose user has named no device looks for the receiver of a transfer:
@@ -27,7 +29,7 @@ struct SeekRound: Equatable, Sendable {
   }
 
   /// The place to dial now.
-  private(set) var place: DialTarget
+  private(set) var place: SenderEngine.DialTarget
   /// The devices that this round's search has found.
   private(set) var found: [DeviceAddress] = []
   /// Whether each of them has shown the key of another device.

@@ -264,7 +264,7 @@ extension SenderEngine {
     case tell(TransferEvent, part: UInt16 = 0)
     /// The user is told the progress of the transfer: the loop reads the arrived amount from the
     /// window's counters.
-    case tellProgress(SessionNumber, TransferPhase, total: ExpectedTotal, fraction: Double?)
+    case tellProgress(SessionNumber, TransferProgress.Phase, total: ExpectedTotal, fraction: Double?)
     /// The run has ended; remaining work ends with the process. Nothing follows.
     case finish(TransferOutcome)
 

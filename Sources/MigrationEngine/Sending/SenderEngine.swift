@@ -1,15 +1,5 @@
 package import MigrationWire
 
-/// Whether the sender may compress data in transit, as far as both devices and the exporter allow
-/// it.
-package enum CompressionPreference: String, Sendable {
-  /// Where it makes the transfer faster.
-  case auto
-  /// All data that becomes smaller by it.
-  case always
-  case never
-}
-
 /// Makes all decisions of a sender: how to reach the receiver, how sessions proceed, how many
 /// streams there are, when to give up (Protocol §4 to §9).
 ///
@@ -170,6 +160,16 @@ package struct SenderEngine: Engine {
         try session.recorded(isWritten, &facts, &actions)
       }
     }
+  }
+
+  /// Whether the sender may compress data in transit, as far as both devices and the exporter allow
+  /// it.
+  package enum CompressionPreference: String, Sendable {
+    /// Where it makes the transfer faster.
+    case auto
+    /// All data that becomes smaller by it.
+    case always
+    case never
   }
 }
 

@@ -90,7 +90,7 @@ struct SenderSession: Sendable {
     case .keepPartial(let partial): actions.append(.keepPartial(number, partial))
     case .stream(let held): beginStreaming(held, &facts, now, &actions)
     case .show(let progress):
-      let phase: TransferPhase = progress.phase == .importing ? .importing : .verifying
+      let phase: TransferProgress.Phase = progress.phase == .importing ? .importing : .verifying
       actions.append(.tellProgress(number, phase, total: total, fraction: progress.fraction))
     case .note(let item): note(item, &facts.transfer, &actions)
     case .finish(let done):

@@ -92,7 +92,7 @@ extension AppBundle {
   /// Reads a bundle, and refuses one that violates docs/Apps.md, with the file, the key and the
   /// reason.
   package init(reading path: [UInt8]) throws(Failure) {
-    let faults = BundleFaults()
+    let faults = BundleProperties.Faults()
     let bundle = try Self.read(path, faults)
     guard let bundle, faults.all.isEmpty else { throw Self.first(of: faults) }
     self = bundle
@@ -100,32 +100,32 @@ extension AppBundle {
 
   /// Reads a bundle, and finds all its faults. Returns a bundle if there are none.
   package static func examine(_ path: [UInt8]) throws(Failure) -> (bundle: AppBundle?, faults: [BundleFault]) {
-    let faults = BundleFaults()
+    let faults = BundleProperties.Faults()
     let bundle = try read(path, faults)
     return (faults.all.isEmpty ? bundle : nil, faults.all.compactMap(\.fault))
   }
 
   /// Reads a bundle that was found valid before, without examining each file in it.
   init(installedAt path: [UInt8]) throws(Failure) {
-    let faults = BundleFaults()
+    let faults = BundleProperties.Faults()
     let bundle = try AppBundle(try BundleFiles(path), faults)
     guard let bundle, faults.all.isEmpty else { throw Self.first(of: faults) }
     self = bundle
   }
 
-  private static func read(_ path: [UInt8], _ faults: BundleFaults) throws(Failure) -> AppBundle? {
+  private static func read(_ path: [UInt8], _ faults: BundleProperties.Faults) throws(Failure) -> AppBundle? {
     let files = try BundleFiles(path)
     try files.check(faults)
     return try AppBundle(files, faults)
   }
 
-  private static func first(of faults: BundleFaults) -> Failure {
+  private static func first(of faults: BundleProperties.Faults) -> Failure {
     guard let first = faults.all.first else { preconditionFailure("an unreadable bundle has a fault") }
     return first
   }
 
   /// Nil if the faults prevent the use of the bundle.
-  private init?(_ files: BundleFiles, _ faults: BundleFaults) throws(Failure) {
+  private init?(_ files: BundleFiles, _ faults: BundleProperties.Faults) throws(Failure) {
     let info = try faults.noting { () throws(Failure) in try files.properties("Info.plist") }
     let identifier = try info.flatMap { info throws(Failure) in
       try faults.noting { () throws(Failure) in try info.identifier("CFBundleIdentifier") }
@@ -169,7 +169,7 @@ extension AppBundle {
 
   /// An optional text.
   private static func text(
-    _ key: String, of info: BundleProperties?, _ faults: BundleFaults
+    _ key: String, of info: BundleProperties?, _ faults: BundleProperties.Faults
   ) throws(Failure) -> String? {
     let text = try faults.noting { () throws(Failure) in try info?.text(key) }
     return text ?? nil
@@ -177,7 +177,7 @@ extension AppBundle {
 
   /// Records the entries that a clip cannot have.
   private static func checkClip(
-    _ info: BundleProperties?, _ files: BundleFiles, _ faults: BundleFaults
+    _ info: BundleProperties?, _ files: BundleFiles, _ faults: BundleProperties.Faults
   ) throws(Failure) {
     if let info, info.values["PeerAliases"] != nil {
       faults.note(
@@ -192,7 +192,7 @@ extension AppBundle {
   }
 
   private static func readExtension(
-    _ files: BundleFiles, in folder: String, of app: String?, _ faults: BundleFaults
+    _ files: BundleFiles, in folder: String, of app: String?, _ faults: BundleProperties.Faults
   ) throws(Failure) -> Extension? {
     let info = try faults.noting { () throws(Failure) in try files.properties("\(folder)/Info.plist") }
     let identifier = try info.flatMap { info throws(Failure) in

@@ -81,41 +81,41 @@ extension AppHome {
     // A crash may have left this file.
     try files.remove("\(record).new")
   }
-}
 
-/// The owners of a group since a clip that lists it was installed: only the clip and its app. The
-/// record is a file next to the group's directory, `groups/.GROUP.owner`; no group has such a name,
-/// and a temporary file of such a record has another name.
-struct GroupOwner: Equatable, Sendable {
-  let app: String
-  let clip: String
+  /// The owners of a group since a clip that lists it was installed: only the clip and its app. The
+  /// record is a file next to the group's directory, `groups/.GROUP.owner`; no group has such a name,
+  /// and a temporary file of such a record has another name.
+  struct GroupOwner: Equatable, Sendable {
+    let app: String
+    let clip: String
 
-  var encoded: [UInt8] { Array("\(app) \(clip)\n".utf8) }
+    var encoded: [UInt8] { Array("\(app) \(clip)\n".utf8) }
 
-  /// Whether a bundle is one of the two.
-  func admits(_ bundle: AppBundle) -> Bool {
-    switch bundle.role {
-    case .app: bundle.identifier == app
-    case .clip(let parent): bundle.identifier == clip && parent == app
+    /// Whether a bundle is one of the two.
+    func admits(_ bundle: AppBundle) -> Bool {
+      switch bundle.role {
+      case .app: bundle.identifier == app
+      case .clip(let parent): bundle.identifier == clip && parent == app
+      }
+    }
+
+    /// The most bytes that are read of a record.
+    static let longest = 1 << 10
+    private static let suffix = ".owner"
+
+    /// The record of a group, as a place in PEER_HOME.
+    static func place(of group: String) -> String { AppHome.Folder.groups.place(".\(group)\(suffix)") }
+
+    /// The group whose record has this name; nil for other names.
+    static func group(_ name: String) -> String? {
+      guard name.hasPrefix("."), name.hasSuffix(suffix) else { return nil }
+      let group = String(name.dropFirst().dropLast(suffix.count))
+      return AppName.isWellFormed(group) ? group : nil
     }
   }
-
-  /// The most bytes that are read of a record.
-  static let longest = 1 << 10
-  private static let suffix = ".owner"
-
-  /// The record of a group, as a place in PEER_HOME.
-  static func place(of group: String) -> String { AppHome.Folder.groups.place(".\(group)\(suffix)") }
-
-  /// The group whose record has this name; nil for other names.
-  static func group(_ name: String) -> String? {
-    guard name.hasPrefix("."), name.hasSuffix(suffix) else { return nil }
-    let group = String(name.dropFirst().dropLast(suffix.count))
-    return AppName.isWellFormed(group) ? group : nil
-  }
 }
 
-extension GroupOwner {
+extension AppHome.GroupOwner {
   /// Parses the result of `encoded`; nil for any other text.
   init?(_ bytes: [UInt8]) {
     let words = String(decoding: bytes, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)

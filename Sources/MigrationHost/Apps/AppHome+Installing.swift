@@ -178,25 +178,25 @@ extension AppHome {
     try files.removeTree(place)
     return groups
   }
-}
 
-/// A bundle that is being copied, in a directory of its own that is locked as long as a process
-/// works on it.
-private struct Draft: ~Copyable {
-  let place: String
-  private let directory: SharedDirectory
+  /// A bundle that is being copied, in a directory of its own that is locked as long as a process
+  /// works on it.
+  private struct Draft: ~Copyable {
+    let place: String
+    private let directory: SharedDirectory
 
-  /// Creates the directory. Needs the catalog's lock, so that no process takes it for an abandoned
-  /// one.
-  init(in files: HomeFiles) throws(Failure) {
-    let place = "apps/\(AppHome.draftPrefix)\(try InstalledApp.randomName())"
-    try files.makeDirectory(place)
-    guard let directory = try files.open(place) else {
-      throw Failure(.failed, "\"\(files.path(place))\" was removed meanwhile")
+    /// Creates the directory. Needs the catalog's lock, so that no process takes it for an abandoned
+    /// one.
+    init(in files: HomeFiles) throws(Failure) {
+      let place = "apps/\(AppHome.draftPrefix)\(try InstalledApp.randomName())"
+      try files.makeDirectory(place)
+      guard let directory = try files.open(place) else {
+        throw Failure(.failed, "\"\(files.path(place))\" was removed meanwhile")
+      }
+      _ = try Failure.wrapping(
+        .failed, "\"\(files.path(place))\" cannot be locked", directory.directory.descriptor.lock())
+      self.place = place
+      self.directory = directory
     }
-    _ = try Failure.wrapping(
-      .failed, "\"\(files.path(place))\" cannot be locked", directory.directory.descriptor.lock())
-    self.place = place
-    self.directory = directory
   }
 }

@@ -49,32 +49,6 @@ extension AppHome {
   }
 }
 
-/// How often an app was started while the record of its last import was kept, up to the start at
-/// which a notice is due: a file next to the record. It names its record; with another record
-/// counting begins anew, and without a record the file is removed.
-struct StartCount: Equatable {
-  /// The start at which a notice says that the app has not cleared the record.
-  static let remarkable = 3
-
-  /// The record, by its transfer and its date.
-  private let record: String
-  private(set) var number: Int
-
-  /// The starts after an import with this result; the file's content counts if it is about this
-  /// record.
-  init(of record: ImportRecord, from bytes: [UInt8]?) {
-    self.record = "\(record.transfer ?? "-") \(record.date)"
-    let words = String(decoding: bytes ?? [], as: UTF8.self).split(whereSeparator: \.isWhitespace).map(String.init)
-    number =
-      words.count == 3 && words[..<2].joined(separator: " ") == self.record
-      ? min(max(0, Int(words[2]) ?? 0), Self.remarkable) : 0
-  }
-
-  mutating func increment() { number += 1 }
-
-  var encoded: [UInt8] { Array("\(record) \(number)\n".utf8) }
-}
-
 extension InstalledApp {
   /// Counts a start of the app. Returns whether this is the start at which the author should learn
   /// that the app has not cleared the result of its last import. A failure to count does not
@@ -90,5 +64,31 @@ extension InstalledApp {
     count.increment()
     guard (try? files.write(starts, count.encoded)) != nil else { return false }
     return count.number == StartCount.remarkable
+  }
+
+  /// How often an app was started while the record of its last import was kept, up to the start at
+  /// which a notice is due: a file next to the record. It names its record; with another record
+  /// counting begins anew, and without a record the file is removed.
+  struct StartCount: Equatable {
+    /// The start at which a notice says that the app has not cleared the record.
+    static let remarkable = 3
+
+    /// The record, by its transfer and its date.
+    private let record: String
+    private(set) var number: Int
+
+    /// The starts after an import with this result; the file's content counts if it is about this
+    /// record.
+    init(of record: ImportRecord, from bytes: [UInt8]?) {
+      self.record = "\(record.transfer ?? "-") \(record.date)"
+      let words = String(decoding: bytes ?? [], as: UTF8.self).split(whereSeparator: \.isWhitespace).map(String.init)
+      number =
+        words.count == 3 && words[..<2].joined(separator: " ") == self.record
+        ? min(max(0, Int(words[2]) ?? 0), Self.remarkable) : 0
+    }
+
+    mutating func increment() { number += 1 }
+
+    var encoded: [UInt8] { Array("\(record) \(number)\n".utf8) }
   }
 }

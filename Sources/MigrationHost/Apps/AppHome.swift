@@ -43,7 +43,7 @@ package final class AppHome: Sendable {
   ///   - renaming: plain for a file system without the kernel's flags, or for tests of one.
   ///   - observer: called before each change, for tests.
   init(
-    home: [UInt8], renaming: RenameMethod = .preferred, observer: HomeFiles.Observer?
+    home: [UInt8], renaming: Directory.RenameMethod = .preferred, observer: HomeFiles.Observer?
   ) throws(Failure) {
     files = try Self.files(of: home, renaming: renaming, observer: observer) { (path) throws(SystemError) in
       SharedDirectory(try Directory.openOrMake(path, mode: 0o700))
@@ -100,7 +100,7 @@ package final class AppHome: Sendable {
 
   /// The files in a directory, which must be suitable for apps.
   private static func files(
-    of home: [UInt8], renaming: RenameMethod = .preferred, observer: HomeFiles.Observer? = nil,
+    of home: [UInt8], renaming: Directory.RenameMethod = .preferred, observer: HomeFiles.Observer? = nil,
     opening: ([UInt8]) throws(SystemError) -> SharedDirectory
   ) throws(Failure) -> HomeFiles {
     let given = try placing(home) { () throws(SystemError) in try absolute(home) }

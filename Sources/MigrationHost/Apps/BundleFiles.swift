@@ -118,7 +118,7 @@ extension BundleFiles {
   }
 
   /// Records all entries that cannot be part of a bundle.
-  func check(_ faults: BundleFaults) throws(Failure) {
+  func check(_ faults: BundleProperties.Faults) throws(Failure) {
     _ = try faults.noting { () throws(Failure) in try Self.walk(directory, to: nil, path: [], faults) }
   }
 
@@ -130,7 +130,7 @@ extension BundleFiles {
 
   /// Without a list for faults, the first fault ends the walk.
   private static func walk(
-    _ directory: SharedDirectory, to copy: SharedDirectory?, path: [[UInt8]], _ faults: BundleFaults?
+    _ directory: SharedDirectory, to copy: SharedDirectory?, path: [[UInt8]], _ faults: BundleProperties.Faults?
   ) throws(Failure) {
     guard path.count <= deepest else { throw fault(path, "it is more than \(deepest) directories deep") }
     for name in try names(directory, path) {
@@ -140,7 +140,8 @@ extension BundleFiles {
   }
 
   private static func take(
-    _ name: [UInt8], of directory: SharedDirectory, to copy: SharedDirectory?, path: [[UInt8]], _ faults: BundleFaults?
+    _ name: [UInt8], of directory: SharedDirectory, to copy: SharedDirectory?, path: [[UInt8]],
+    _ faults: BundleProperties.Faults?
   ) throws(Failure) {
     let place = path + [name]
     switch try item(name, in: directory, place) {

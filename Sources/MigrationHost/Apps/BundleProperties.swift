@@ -35,7 +35,7 @@ struct BundleProperties {
   }
 
   /// The groups in a list of entitlements, sorted; none if it has no such key.
-  func groups(_ faults: BundleFaults) throws(Failure) -> [String] {
+  func groups(_ faults: Faults) throws(Failure) -> [String] {
     let key = ExtensionPoint.groupsEntitlement
     guard let value = values[key] else { return [] }
     guard case .array(let entries) = value else {
@@ -94,7 +94,7 @@ struct BundleProperties {
   }
 
   /// The editions whose data the app accepts as its own; none if there is no such key.
-  func aliases(_ faults: BundleFaults) throws(Failure) -> [AppBundle.Alias] {
+  func aliases(_ faults: Faults) throws(Failure) -> [AppBundle.Alias] {
     let key = "PeerAliases"
     guard let value = values[key] else { return [] }
     guard case .array(let entries) = value else {
@@ -124,6 +124,31 @@ struct BundleProperties {
   /// A fault of a key.
   func fault(_ key: String, _ reason: String, hint: String? = nil) -> Failure {
     .bundle(file, key: key, reason, hint: hint)
+  }
+
+  /// All faults of a bundle, in the order in which they were found. The rest of the bundle is read
+  /// despite a fault.
+  final class Faults {
+    private(set) var all: [Failure] = []
+
+    /// Records a fault.
+    func note(_ fault: Failure) { all.append(fault) }
+
+    /// Performs a part of the reading; nil if it finds a fault, which is recorded.
+    func noting<Value>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value? {
+      do {
+        return try body()
+      } catch {
+        guard let fault = error.fault else { throw error }
+        // A fault of a whole file counts once: a named pipe is not a property list, and also not
+        // missing.
+        if fault.key == nil, all.contains(where: { $0.fault?.key == nil && $0.fault?.file == fault.file }) {
+          return nil
+        }
+        all.append(error)
+        return nil
+      }
+    }
   }
 }
 
@@ -167,29 +192,6 @@ extension BundleFiles {
       return point != ExtensionPoint.identifier
     }
     return false
-  }
-}
-
-/// All faults of a bundle, in the order in which they were found. The rest of the bundle is read
-/// despite a fault.
-final class BundleFaults {
-  private(set) var all: [Failure] = []
-
-  /// Records a fault.
-  func note(_ fault: Failure) { all.append(fault) }
-
-  /// Performs a part of the reading; nil if it finds a fault, which is recorded.
-  func noting<Value>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value? {
-    do {
-      return try body()
-    } catch {
-      guard let fault = error.fault else { throw error }
-      // A fault of a whole file counts once: a named pipe is not a property list, and also not
-      // missing.
-      if fault.key == nil, all.contains(where: { $0.fault?.key == nil && $0.fault?.file == fault.file }) { return nil }
-      all.append(error)
-      return nil
-    }
   }
 }
 

@@ -16,7 +16,7 @@ struct HomeFiles: Sendable {
   /// The absolute path; it needs no encoding in a URL.
   let path: String
   let root: SharedDirectory
-  var renaming = RenameMethod.preferred
+  var renaming = Directory.RenameMethod.preferred
   var observer: Observer?
 
   /// The absolute path of a place.

@@ -142,29 +142,29 @@ extension InstalledApp {
     // Last: a failed removal does not prevent settling.
     try sweepTrash()
   }
-}
 
-/// The record that an import into an app's container is in progress, or was when it was
-/// interrupted.
-struct ImportMark: Equatable {
-  /// The transfer, 32 hexadecimal digits.
-  var transfer: String
-  /// Whether the imported data has been removed already, so that the container has its previous
-  /// data.
-  var isRestoring = false
+  /// The record that an import into an app's container is in progress, or was when it was
+  /// interrupted.
+  struct ImportMark: Equatable {
+    /// The transfer, 32 hexadecimal digits.
+    var transfer: String
+    /// Whether the imported data has been removed already, so that the container has its previous
+    /// data.
+    var isRestoring = false
 
-  private static let restoring = "restoring"
+    private static let restoring = "restoring"
 
-  init(transfer: String) { self.transfer = transfer }
+    init(transfer: String) { self.transfer = transfer }
 
-  /// Parses a mark. Regardless of its contents, its existence means that an import was begun.
-  init(_ bytes: [UInt8]) {
-    let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace).map(String.init)
-    transfer = words.first ?? ""
-    isRestoring = words.dropFirst().first == Self.restoring
+    /// Parses a mark. Regardless of its contents, its existence means that an import was begun.
+    init(_ bytes: [UInt8]) {
+      let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace).map(String.init)
+      transfer = words.first ?? ""
+      isRestoring = words.dropFirst().first == Self.restoring
+    }
+
+    var encoded: [UInt8] { Array("\(transfer)\(isRestoring ? " \(Self.restoring)" : "")\n".utf8) }
   }
-
-  var encoded: [UInt8] { Array("\(transfer)\(isRestoring ? " \(Self.restoring)" : "")\n".utf8) }
 }
 
 extension ReportedError {

@@ -1,32 +1,6 @@
 import MigrationSystem
 import MigrationWire
 
-/// The link through which all processes that list a group share its preferences.
-///
-/// Foundation keeps `UserDefaults(suiteName:)` in `.config/SUITE.plist` in the home directory, and
-/// writes through a link in that place. So a suite with a group's name is one file in the group's
-/// directory.
-struct PreferenceLink: Equatable {
-  private static let suffix = ".plist"
-  let group: String
-
-  init(_ group: String) { self.group = group }
-
-  /// The link's path within a container.
-  var file: String { ".config/\(group)\(Self.suffix)" }
-  /// The directory of the preferences, as a place in PEER_HOME.
-  var directory: String { "groups/\(group)/Library/Preferences" }
-  /// The preferences, as a place in PEER_HOME.
-  var target: String { "\(directory)/\(group)\(Self.suffix)" }
-
-  /// Parses a name in `.config` as a link's; nil if it cannot be one.
-  init?(name: String) {
-    guard name.hasSuffix(Self.suffix) else { return nil }
-    group = String(name.dropLast(Self.suffix.count))
-    guard AppName.isWellFormed(group) else { return nil }
-  }
-}
-
 extension InstalledApp {
   /// The container's links that this program created.
   func preferenceLinks() throws(Failure) -> [PreferenceLink] {
@@ -72,6 +46,32 @@ extension InstalledApp {
       throw Failure(
         .failed, "the container of \(identifier) has an entry at \"\(link.file)\" that is neither a file nor a link",
         hint: "Move it away: the preferences of the group belong there.")
+    }
+  }
+
+  /// The link through which all processes that list a group share its preferences.
+  ///
+  /// Foundation keeps `UserDefaults(suiteName:)` in `.config/SUITE.plist` in the home directory, and
+  /// writes through a link in that place. So a suite with a group's name is one file in the group's
+  /// directory.
+  struct PreferenceLink: Equatable {
+    private static let suffix = ".plist"
+    let group: String
+
+    init(_ group: String) { self.group = group }
+
+    /// The link's path within a container.
+    var file: String { ".config/\(group)\(Self.suffix)" }
+    /// The directory of the preferences, as a place in PEER_HOME.
+    var directory: String { "groups/\(group)/Library/Preferences" }
+    /// The preferences, as a place in PEER_HOME.
+    var target: String { "\(directory)/\(group)\(Self.suffix)" }
+
+    /// Parses a name in `.config` as a link's; nil if it cannot be one.
+    init?(name: String) {
+      guard name.hasSuffix(Self.suffix) else { return nil }
+      group = String(name.dropLast(Self.suffix.count))
+      guard AppName.isWellFormed(group) else { return nil }
     }
   }
 }

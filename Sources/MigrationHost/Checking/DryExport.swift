@@ -73,129 +73,129 @@ package struct DryExport: Sendable {
 
   /// Whether a notice about the wrong estimate is due.
   package var isEstimateOff: Bool { Offer.isEstimate(estimate, offFrom: total.bytes) }
-}
 
-/// The names in the paths of an archive that look percent-encoded, with the decoded names.
-struct EncodedNames: Sendable {
-  /// Further names are not looked at.
-  private static let most = 1_000
+  /// The names in the paths of an archive that look percent-encoded, with the decoded names.
+  struct EncodedNames: Sendable {
+    /// Further names are not looked at.
+    private static let most = 1_000
 
-  private var decoded: [[UInt8]: [UInt8]] = [:]
+    private var decoded: [[UInt8]: [UInt8]] = [:]
 
-  mutating func note(_ path: [UInt8]) {
-    guard path.contains(UInt8(ascii: "%")), decoded.count < Self.most else { return }
-    for name in path.split(separator: UInt8(ascii: "/")) {
-      if let other = Self.decode(name) { decoded[Array(name)] = other }
-    }
-  }
-
-  /// The names whose decoded form a site has, and not the name itself.
-  func filter(amongNamesOf site: ExtensionSite) -> [[UInt8]] {
-    guard !decoded.isEmpty else { return [] }
-    var found: Set<[UInt8]> = []
-    let wanted = Set(decoded.keys).union(decoded.values)
-    site.forEachItem { name, _ in
-      if wanted.contains(name) { found.insert(name) }
-      return true
-    }
-    return decoded.filter { found.contains($0.value) && !found.contains($0.key) }.keys
-      .sorted { $0.lexicographicallyPrecedes($1) }
-  }
-
-  /// Undoes a percent encoding; nil for a name without one.
-  private static func decode(_ name: ArraySlice<UInt8>) -> [UInt8]? {
-    var bytes: [UInt8] = []
-    var rest = name
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"), rest.count >= 2,
-        let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-      {
-        bytes.append(value)
-        rest = rest.dropFirst(2)
-      } else {
-        bytes.append(byte)
+    mutating func note(_ path: [UInt8]) {
+      guard path.contains(UInt8(ascii: "%")), decoded.count < Self.most else { return }
+      for name in path.split(separator: UInt8(ascii: "/")) {
+        if let other = Self.decode(name) { decoded[Array(name)] = other }
       }
     }
-    return bytes.count == name.count ? nil : bytes
+
+    /// The names whose decoded form a site has, and not the name itself.
+    func filter(amongNamesOf site: ExtensionSite) -> [[UInt8]] {
+      guard !decoded.isEmpty else { return [] }
+      var found: Set<[UInt8]> = []
+      let wanted = Set(decoded.keys).union(decoded.values)
+      site.forEachItem { name, _ in
+        if wanted.contains(name) { found.insert(name) }
+        return true
+      }
+      return decoded.filter { found.contains($0.value) && !found.contains($0.key) }.keys
+        .sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    /// Undoes a percent encoding; nil for a name without one.
+    private static func decode(_ name: ArraySlice<UInt8>) -> [UInt8]? {
+      var bytes: [UInt8] = []
+      var rest = name
+      while let byte = rest.popFirst() {
+        if byte == UInt8(ascii: "%"), rest.count >= 2,
+          let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+        {
+          bytes.append(value)
+          rest = rest.dropFirst(2)
+        } else {
+          bytes.append(byte)
+        }
+      }
+      return bytes.count == name.count ? nil : bytes
+    }
   }
-}
 
-/// Reads an export as streams do, counts the data and discards it.
-final class DryReader: ExportListener, Sendable {
-  private struct State: Sendable {
-    var roots = DryExport.Roots()
-    var unsent = DryExport.Some<NotStored>()
-    var encoded = EncodedNames()
-    /// Whether there is news since the last look.
-    var isNew = false
-    var isOver = false
-  }
+  /// Reads an export as streams do, counts the data and discards it.
+  final class Reader: ExportListener, Sendable {
+    private struct State: Sendable {
+      var roots = DryExport.Roots()
+      var unsent = DryExport.Some<NotStored>()
+      var encoded = DryExport.EncodedNames()
+      /// Whether there is news since the last look.
+      var isNew = false
+      var isOver = false
+    }
 
-  let stopSignal: StopSignal
-  private let state = Condition(State())
-  /// The pause between two looks if no time is known.
-  private static let interval = Duration.milliseconds(50)
+    let stopSignal: StopSignal
+    private let state = Condition(State())
+    /// The pause between two looks if no time is known.
+    private static let interval = Duration.milliseconds(50)
 
-  init(until stop: StopSignal) { stopSignal = stop }
+    init(until stop: StopSignal) { stopSignal = stop }
 
-  var roots: DryExport.Roots { state.withLock { $0.roots } }
-  var unsent: DryExport.Some<NotStored> { state.withLock { $0.unsent } }
-  var encoded: EncodedNames { state.withLock { $0.encoded } }
+    var roots: DryExport.Roots { state.withLock { $0.roots } }
+    var unsent: DryExport.Some<NotStored> { state.withLock { $0.unsent } }
+    var encoded: DryExport.EncodedNames { state.withLock { $0.encoded } }
 
-  /// The settings of the export. Any key will do: the data is discarded.
-  var settings: ExportSettings {
-    ExportSettings(listener: self, keys: TransferKeys(hashKey: 0), held: HeldItems(), readers: 1)
-  }
+    /// The settings of the export. Any key will do: the data is discarded.
+    var settings: ExportSettings {
+      ExportSettings(listener: self, keys: TransferKeys(hashKey: 0), held: HeldItems(), readers: 1)
+    }
 
-  /// Reads until `end` is called.
-  func read(_ source: any FrameSource) {
-    var number: UInt64 = 0
-    var frame = FrameBuffer(capacity: ArchiveSizes().frameCapacity)
-    while !state.withLock({ $0.isOver }) {
-      frame.removeAll()
-      number += 1
-      frame.number = number
-      // All data that was read counts as written.
-      switch source.fill(&frame, written: number) {
-      case .full: note(frame)
-      case .nothing(let moment): pause(until: moment)
+    /// Reads until `end` is called.
+    func read(_ source: any FrameSource) {
+      var number: UInt64 = 0
+      var frame = FrameBuffer(capacity: ArchiveSizes().frameCapacity)
+      while !state.withLock({ $0.isOver }) {
+        frame.removeAll()
+        number += 1
+        frame.number = number
+        // All data that was read counts as written.
+        switch source.fill(&frame, written: number) {
+        case .full: note(frame)
+        case .nothing(let moment): pause(until: moment)
+        }
       }
     }
-  }
 
-  /// Ends the reading.
-  func end() {
-    state.withLock { $0.isOver = true }
-    state.broadcast()
-  }
-
-  func unsent(_ unsent: NotStored) { state.withLock { $0.unsent.note(unsent) } }
-
-  func skipped(items: UInt64, bytes: UInt64) {}
-
-  func workAdded() {
-    state.withLock { $0.isNew = true }
-    state.broadcast()
-  }
-
-  private func pause(until moment: Double?) {
-    let soon = BootInstant.now().advanced(by: Self.interval)
-    let deadline = moment.map { min(soon, BootInstant(seconds: $0)) } ?? soon
-    _ = state.wait(until: deadline) { state -> Bool? in
-      guard state.isNew || state.isOver else { return nil }
-      state.isNew = false
-      return true
+    /// Ends the reading.
+    func end() {
+      state.withLock { $0.isOver = true }
+      state.broadcast()
     }
-  }
 
-  private func note(_ frame: FrameBuffer) {
-    var reader = EntryReader(0..<frame.count)
-    state.withLock { state in
-      // This program wrote the entries itself, so they can be read.
-      while let entry = try? reader.next(frame.bytes.span) {
-        guard case .item(let record, _) = entry else { continue }
-        state.roots.note(record)
-        state.encoded.note(record.path.bytes)
+    func unsent(_ unsent: NotStored) { state.withLock { $0.unsent.note(unsent) } }
+
+    func skipped(items: UInt64, bytes: UInt64) {}
+
+    func workAdded() {
+      state.withLock { $0.isNew = true }
+      state.broadcast()
+    }
+
+    private func pause(until moment: Double?) {
+      let soon = BootInstant.now().advanced(by: Self.interval)
+      let deadline = moment.map { min(soon, BootInstant(seconds: $0)) } ?? soon
+      _ = state.wait(until: deadline) { state -> Bool? in
+        guard state.isNew || state.isOver else { return nil }
+        state.isNew = false
+        return true
+      }
+    }
+
+    private func note(_ frame: FrameBuffer) {
+      var reader = EntryReader(0..<frame.count)
+      state.withLock { state in
+        // This program wrote the entries itself, so they can be read.
+        while let entry = try? reader.next(frame.bytes.span) {
+          guard case .item(let record, _) = entry else { continue }
+          state.roots.note(record)
+          state.encoded.note(record.path.bytes)
+        }
       }
     }
   }

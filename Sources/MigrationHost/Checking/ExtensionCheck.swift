@@ -62,7 +62,7 @@ package final class ExtensionCheck: Sendable {
     }
     let summary = try source.prepare(until: stop)
     guard case .app(let identity) = summary.contents else { preconditionFailure("an app's source offers an app") }
-    let reader = DryReader(until: stop)
+    let reader = DryExport.Reader(until: stop)
     if let notice = SourceClaim.notice(on: platform) { observe(.notice(notice)) }
     let request = AppRequest(bundleIdentifier: identity.bundleIdentifier, platform: platform, options: options)
     let begin = BootInstant.now()
@@ -76,7 +76,7 @@ package final class ExtensionCheck: Sendable {
   }
 
   private func read(
-    _ source: AppSource, for request: AppRequest, by reader: DryReader
+    _ source: AppSource, for request: AppRequest, by reader: DryExport.Reader
   ) throws(Failure) -> Tally {
     let thread = Mutex<OwnerThread?>(nil)
     let failure = Mutex<SystemError?>(nil)

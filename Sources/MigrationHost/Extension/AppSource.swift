@@ -17,7 +17,7 @@ package final class AppSource: ItemSource {
   /// The process that was started first. It describes its export, and then performs the first
   /// session's export.
   private let first: Mutex<ExtensionChannel?>
-  private let left = Mutex<ScratchGrowth?>(nil)
+  private let left = Mutex<ExtensionSite.ScratchGrowth?>(nil)
   /// The identity of the data, once the extension has described it.
   private let identity = Mutex<AppIdentity?>(nil)
   /// The notices so far that every session would repeat.
@@ -85,7 +85,7 @@ package final class AppSource: ItemSource {
 
   private var site: ExtensionSite { launch.site }
   /// The temporary files that the last exporter has left.
-  var growth: ScratchGrowth? { left.withLock { $0 } }
+  var growth: ExtensionSite.ScratchGrowth? { left.withLock { $0 } }
 
   package func origin() throws(Failure) -> [[UInt8]] { [Self.origin(of: site.identifier)] }
 
@@ -200,14 +200,14 @@ package final class AppSource: ItemSource {
     }
     // The process has ended then, and another one begins with an empty scratch directory.
     defer {
-      left.withLock { $0 = ScratchGrowth(beneath: site.scratch) }
+      left.withLock { $0 = ExtensionSite.ScratchGrowth(beneath: site.scratch) }
       launch.sweep()
     }
     let end = try export.run(platform: request?.platform ?? Self.platform, options: request?.options ?? [])
     switch end {
     case .done:
       try archive.waitUntilRead()
-      if let notice = ScratchGrowth(beneath: site.scratch).notice(of: site.identifier) {
+      if let notice = ExtensionSite.ScratchGrowth(beneath: site.scratch).notice(of: site.identifier) {
         launch.observe(.notice(notice))
       }
       let result = archive.result

@@ -77,85 +77,134 @@ final class ExtensionProcess: Sendable {
     let letter = line[(bracket + 1)...].first { $0 != UInt8(ascii: " ") }
     return letter == UInt8(ascii: "T") || letter == UInt8(ascii: "t")
   }
-}
 
-/// The resources of a process's thread.
-private struct Keeper: ~Copyable, Sendable {
-  private var endowment: ChildProcess.Endowment?
-  private var output: OutputRelay
-  private var error: OutputRelay
-  private let state: Condition<ExtensionProcess.State>
-  private let attention: Wakeup
-  /// The time between two looks at the process's limits: a process makes some 4,000 threads in it.
-  private static let pause = Duration.milliseconds(250)
+  /// The resources of a process's thread.
+  private struct Keeper: ~Copyable, Sendable {
+    private var endowment: ChildProcess.Endowment?
+    private var output: OutputRelay
+    private var error: OutputRelay
+    private let state: Condition<ExtensionProcess.State>
+    private let attention: Wakeup
+    /// The time between two looks at the process's limits: a process makes some 4,000 threads in it.
+    private static let pause = Duration.milliseconds(250)
 
-  init(
-    endowment: consuming ChildProcess.Endowment, output: consuming OutputRelay, error: consuming OutputRelay,
-    state: Condition<ExtensionProcess.State>, attention: Wakeup
-  ) {
-    self.endowment = consume endowment
-    self.output = output
-    self.error = error
-    self.state = state
-    self.attention = attention
-  }
-
-  mutating func keep(_ settings: ChildProcess.Settings) {
-    do throws(SystemError) {
-      guard let endowment = endowment.take() else { return }
-      let process = try ChildProcess(settings, endowment)
-      // From now on only the process has the other ends.
-      _ = consume endowment
-      report(.success(process.id))
-      let end = attend(process)
-      state.withLock { $0.end = end }
-    } catch {
-      report(.failure(error))
+    init(
+      endowment: consuming ChildProcess.Endowment, output: consuming OutputRelay, error: consuming OutputRelay,
+      state: Condition<ExtensionProcess.State>, attention: Wakeup
+    ) {
+      self.endowment = consume endowment
+      self.output = output
+      self.error = error
+      self.state = state
+      self.attention = attention
     }
-    output.finish()
-    error.finish()
-  }
 
-  private func report(_ result: Result<CInt, SystemError>) {
-    state.withLock { $0.started = result }
-    state.broadcast()
-  }
-
-  /// Waits until the process has ended, and then reads the rest of its output. A process that
-  /// exceeds its limits is killed.
-  private mutating func attend(_ process: borrowing ChildProcess) -> ChildProcess.End {
-    // Until all its threads have ended.
-    var isAsking = true
-    var excess: ChildProcess.Excess?
-    var nextLook = BootInstant.now()
-    while var poller = try? Poller() {
-      // The kernel ignores the number of a closed stream.
-      var interests = [
-        Poller.Interest(process.raw, .readable), Poller.Interest(attention.raw, .readable),
-        Poller.Interest(output.isOpen ? output.raw : -1, .readable),
-        Poller.Interest(error.isOpen ? error.raw : -1, .readable),
-        Poller.Interest(isAsking ? process.callsDescriptor : -1, .readable),
-      ]
-      attention.clear()
-      if BootInstant.now() >= nextLook {
-        excess = excess ?? process.excess
-        nextLook = BootInstant.now().advanced(by: Self.pause)
+    mutating func keep(_ settings: ChildProcess.Settings) {
+      do throws(SystemError) {
+        guard let endowment = endowment.take() else { return }
+        let process = try ChildProcess(settings, endowment)
+        // From now on only the process has the other ends.
+        _ = consume endowment
+        report(.success(process.id))
+        let end = attend(process)
+        state.withLock { $0.end = end }
+      } catch {
+        report(.failure(error))
       }
-      if excess != nil || state.withLock({ $0.isUnwanted }) { process.kill() }
-      guard (try? poller.wait(&interests, until: nextLook)) != nil else { break }
-      let isQuiet = interests[2].ready.isEmpty && interests[3].ready.isEmpty
-      if !interests[2].ready.isEmpty { output.pass() }
-      if !interests[3].ready.isEmpty { error.pass() }
-      if interests[4].ready.contains(.readable) {
-        process.answer()
-      } else if !interests[4].ready.isEmpty {
-        isAsking = false
-      }
-      if isQuiet, !interests[0].ready.isEmpty { break }
+      output.finish()
+      error.finish()
     }
-    process.kill()
-    let end = (try? process.wait()) ?? .signalled(0)
-    return excess.map { .excessive($0) } ?? end
+
+    private func report(_ result: Result<CInt, SystemError>) {
+      state.withLock { $0.started = result }
+      state.broadcast()
+    }
+
+    /// Waits until the process has ended, and then reads the rest of its output. A process that
+    /// exceeds its limits is killed.
+    private mutating func attend(_ process: borrowing ChildProcess) -> ChildProcess.End {
+      // Until all its threads have ended.
+      var isAsking = true
+      var excess: ChildProcess.Excess?
+      var nextLook = BootInstant.now()
+      while var poller = try? Poller() {
+        // The kernel ignores the number of a closed stream.
+        var interests = [
+          Poller.Interest(process.raw, .readable), Poller.Interest(attention.raw, .readable),
+          Poller.Interest(output.isOpen ? output.raw : -1, .readable),
+          Poller.Interest(error.isOpen ? error.raw : -1, .readable),
+          Poller.Interest(isAsking ? process.callsDescriptor : -1, .readable),
+        ]
+        attention.clear()
+        if BootInstant.now() >= nextLook {
+          excess = excess ?? process.excess
+          nextLook = BootInstant.now().advanced(by: Self.pause)
+        }
+        if excess != nil || state.withLock({ $0.isUnwanted }) { process.kill() }
+        guard (try? poller.wait(&interests, until: nextLook)) != nil else { break }
+        let isQuiet = interests[2].ready.isEmpty && interests[3].ready.isEmpty
+        if !interests[2].ready.isEmpty { output.pass() }
+        if !interests[3].ready.isEmpty { error.pass() }
+        if interests[4].ready.contains(.readable) {
+          process.answer()
+        } else if !interests[4].ready.isEmpty {
+          isAsking = false
+        }
+        if isQuiet, !interests[0].ready.isEmpty { break }
+      }
+      process.kill()
+      let end = (try? process.wait()) ?? .signalled(0)
+      return excess.map { .excessive($0) } ?? end
+    }
+  }
+
+  /// One of a process's streams, passed to an observer line by line.
+  struct OutputRelay: ~Copyable, Sendable {
+    /// The longest text to show at once; a longer line is passed in pieces.
+    private static let longestLine = 4 << 10
+
+    private let stream: ExtensionOutput.Stream
+    private let source: Descriptor
+    private let observe: @Sendable (ExtensionOutput) -> Void
+    private var rest: [UInt8] = []
+    private(set) var isOpen = true
+
+    init(
+      _ stream: ExtensionOutput.Stream, from source: consuming Descriptor,
+      _ observe: @escaping @Sendable (ExtensionOutput) -> Void
+    ) {
+      self.stream = stream
+      self.source = source
+      self.observe = observe
+    }
+
+    var raw: CInt { source.raw }
+
+    /// Passes on the data of one read; the caller knows that it will not block.
+    mutating func pass() {
+      var buffer = [UInt8](repeating: 0, count: 16 << 10)
+      let count = try? source.readNext(into: &buffer)
+      guard let count, count > 0 else { return finish() }
+      for byte in buffer[..<count] {
+        if byte == UInt8(ascii: "\n") {
+          tell()
+        } else {
+          rest.append(byte)
+          if rest.count == Self.longestLine { tell() }
+        }
+      }
+    }
+
+    /// Passes on the last line, if it has no end.
+    mutating func finish() {
+      isOpen = false
+      if !rest.isEmpty { tell() }
+    }
+
+    private mutating func tell() {
+      observe(ExtensionOutput(stream: stream, line: rest))
+      rest = []
+    }
   }
 }
 
@@ -169,53 +218,4 @@ package struct ExtensionOutput: Sendable {
   package let stream: Stream
   /// The bytes as received, without the line's end; escape them before showing them.
   package let line: [UInt8]
-}
-
-/// One of a process's streams, passed to an observer line by line.
-struct OutputRelay: ~Copyable, Sendable {
-  /// The longest text to show at once; a longer line is passed in pieces.
-  private static let longestLine = 4 << 10
-
-  private let stream: ExtensionOutput.Stream
-  private let source: Descriptor
-  private let observe: @Sendable (ExtensionOutput) -> Void
-  private var rest: [UInt8] = []
-  private(set) var isOpen = true
-
-  init(
-    _ stream: ExtensionOutput.Stream, from source: consuming Descriptor,
-    _ observe: @escaping @Sendable (ExtensionOutput) -> Void
-  ) {
-    self.stream = stream
-    self.source = source
-    self.observe = observe
-  }
-
-  var raw: CInt { source.raw }
-
-  /// Passes on the data of one read; the caller knows that it will not block.
-  mutating func pass() {
-    var buffer = [UInt8](repeating: 0, count: 16 << 10)
-    let count = try? source.readNext(into: &buffer)
-    guard let count, count > 0 else { return finish() }
-    for byte in buffer[..<count] {
-      if byte == UInt8(ascii: "\n") {
-        tell()
-      } else {
-        rest.append(byte)
-        if rest.count == Self.longestLine { tell() }
-      }
-    }
-  }
-
-  /// Passes on the last line, if it has no end.
-  mutating func finish() {
-    isOpen = false
-    if !rest.isEmpty { tell() }
-  }
-
-  private mutating func tell() {
-    observe(ExtensionOutput(stream: stream, line: rest))
-    rest = []
-  }
 }

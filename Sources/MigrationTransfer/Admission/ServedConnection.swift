@@ -5,29 +5,6 @@ import MigrationWire
 
 import struct Synchronization.Atomic
 
-/// The order to the worker of a connection to end.
-final class Dismissal: Sendable {
-  /// Ends the worker's wait.
-  let wakeup: Wakeup
-  private let isGiven = AtomicFlag()
-  private let isForRoom = AtomicFlag()
-
-  init() throws(SystemError) { wakeup = try Wakeup() }
-
-  /// Whether the worker is to end.
-  var isDismissed: Bool { isGiven.isSet }
-
-  /// Whether another connection needs the place of this one.
-  var makesRoom: Bool { isForRoom.isSet }
-
-  /// Tells the worker to end soon.
-  func dismiss(makesRoom: Bool) {
-    if makesRoom { isForRoom.set() }
-    isGiven.set()
-    wakeup.signal()
-  }
-}
-
 /// A connection that was let in. Its workers take it one after the other, and it rests here between
 /// two of them.
 final class ServedConnection: Sendable {
@@ -64,6 +41,29 @@ final class ServedConnection: Sendable {
 
   /// The kept value.
   var noted: Pairing { pairing.withLock { $0 } }
+
+  /// The order to the worker of a connection to end.
+  final class Dismissal: Sendable {
+    /// Ends the worker's wait.
+    let wakeup: Wakeup
+    private let isGiven = AtomicFlag()
+    private let isForRoom = AtomicFlag()
+
+    init() throws(SystemError) { wakeup = try Wakeup() }
+
+    /// Whether the worker is to end.
+    var isDismissed: Bool { isGiven.isSet }
+
+    /// Whether another connection needs the place of this one.
+    var makesRoom: Bool { isForRoom.isSet }
+
+    /// Tells the worker to end soon.
+    func dismiss(makesRoom: Bool) {
+      if makesRoom { isForRoom.set() }
+      isGiven.set()
+      wakeup.signal()
+    }
+  }
 }
 
 /// Limits the number of threads that compute at the same time the costly answers to strangers.

@@ -282,7 +282,7 @@ struct Connection: ~Copyable, Sendable {
   /// Continues the TLS handshake as far as that needs no wait. Returns whether it has finished.
   mutating func goOnShakingHands(within gate: ComputeGate? = nil) throws(ConnectionError) -> Bool {
     while true {
-      let step: HandshakeStep
+      let step: TLSSession.HandshakeStep
       do {
         step =
           if let gate {

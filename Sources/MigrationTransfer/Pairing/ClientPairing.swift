@@ -99,7 +99,7 @@ extension Connection {
 
 extension Spake2 {
   /// Finishes the exchange with the other end's share.
-  consuming func keys(with share: [UInt8]) throws(ConnectionError) -> Spake2Keys {
+  consuming func keys(with share: [UInt8]) throws(ConnectionError) -> Spake2.Keys {
     do {
       return try finish(peerShare: share)
     } catch {

@@ -134,28 +134,28 @@ struct ImportWorker: Sendable {
       notice("\(error)")
     }
   }
-}
 
-/// Reports the progress of an import to the loop: each phase at once, and otherwise no more often
-/// than people can see.
-private final class ImportTelling {
-  /// The pause in seconds between two reports of a phase.
-  private static let pause = 0.05
+  /// Reports the progress of an import to the loop: each phase at once, and otherwise no more often
+  /// than people can see.
+  private final class ImportTelling {
+    /// The pause in seconds between two reports of a phase.
+    private static let pause = 0.05
 
-  private let setup: ReceiverSetup
-  private let transfer: TransferID
-  private var told: (phase: ImportProgress.Phase, at: BootInstant)?
+    private let setup: ReceiverSetup
+    private let transfer: TransferID
+    private var told: (phase: ImportProgress.Phase, at: BootInstant)?
 
-  init(setup: ReceiverSetup, transfer: TransferID) {
-    self.setup = setup
-    self.transfer = transfer
-  }
+    init(setup: ReceiverSetup, transfer: TransferID) {
+      self.setup = setup
+      self.transfer = transfer
+    }
 
-  func tell(_ progress: ImportProgress) {
-    let now = BootInstant.now()
-    let isLast = progress.done == progress.total
-    if let told, told.phase == progress.phase, !isLast, now.seconds(since: told.at) < Self.pause { return }
-    told = (progress.phase, now)
-    setup.post(.importing(transfer, progress))
+    func tell(_ progress: ImportProgress) {
+      let now = BootInstant.now()
+      let isLast = progress.done == progress.total
+      if let told, told.phase == progress.phase, !isLast, now.seconds(since: told.at) < Self.pause { return }
+      told = (progress.phase, now)
+      setup.post(.importing(transfer, progress))
+    }
   }
 }

@@ -4,29 +4,6 @@ import MigrationSystem
 import MigrationWire
 import Synchronization
 
-/// The numbers of written and of durable frames, which a data stream and the syncer share.
-final class StreamDurability: Sendable {
-  let wakeup: Wakeup
-  private let written = Atomic<UInt64>(0)
-  private let durable = Atomic<UInt64>(0)
-
-  init(wakeup: Wakeup) { self.wakeup = wakeup }
-
-  var writtenFrames: UInt64 { written.load(ordering: .acquiring) }
-  var durableFrames: UInt64 { durable.load(ordering: .acquiring) }
-
-  /// Notes on the stream's thread the number of frames in files and journal.
-  func wrote(_ frames: UInt64) { written.store(frames, ordering: .releasing) }
-
-  /// Notes the number of frames that survive a power loss.
-  func synced(_ frames: UInt64) {
-    if durable.max(frames, ordering: .acquiringAndReleasing).oldValue < frames { wakeup.signal() }
-  }
-
-  /// The part has ended: its frames are durable, or not needed any more.
-  func settle() { synced(writtenFrames) }
-}
-
 /// The receiver's end of one data stream: takes DATA, writes it, acknowledges it. Its thread does
 /// the file I/O.
 struct IncomingData: ~Copyable {
@@ -170,26 +147,49 @@ struct IncomingData: ~Copyable {
       }
     }
   }
-}
 
-/// Unpacks the compressed frames of one data stream (Protocol §6.8, encoding 1). From the first frame
-/// on, it has one frame's memory.
-struct Decompression: ~Copyable {
-  private var decoder: ZstandardDecoder?
-  /// The entries of the last unpacked frame, at the front. Grows to the largest frame.
-  private(set) var entries: [UInt8] = []
+  /// Unpacks the compressed frames of one data stream (Protocol §6.8, encoding 1). From the first frame
+  /// on, it has one frame's memory.
+  struct Decompression: ~Copyable {
+    private var decoder: ZstandardDecoder?
+    /// The entries of the last unpacked frame, at the front. Grows to the largest frame.
+    private(set) var entries: [UInt8] = []
 
-  /// Unpacks a payload, a part of an array, to exactly `plainLength` bytes of entries.
-  mutating func unpack(_ body: [UInt8], _ range: Range<Int>, to plainLength: Int) throws {
-    let payload = body.span.extracting(range)
-    try CompressedFrame(payload).check(plainLength: plainLength)
-    if decoder == nil { decoder = ZstandardDecoder() }
-    guard decoder != nil else {
-      throw SystemError(reason: "the library is not there any more", operation: "decompress", subject: "libzstd")
+    /// Unpacks a payload, a part of an array, to exactly `plainLength` bytes of entries.
+    mutating func unpack(_ body: [UInt8], _ range: Range<Int>, to plainLength: Int) throws {
+      let payload = body.span.extracting(range)
+      try CompressedFrame(payload).check(plainLength: plainLength)
+      if decoder == nil { decoder = ZstandardDecoder() }
+      guard decoder != nil else {
+        throw SystemError(reason: "the library is not there any more", operation: "decompress", subject: "libzstd")
+      }
+      if entries.count < plainLength { entries = [UInt8](repeating: 0, count: plainLength) }
+      let isWhole = decoder?.decompress(payload, into: &entries, exactly: plainLength)
+      guard isWhole == true else { throw CompressedFrame.undecodable }
     }
-    if entries.count < plainLength { entries = [UInt8](repeating: 0, count: plainLength) }
-    let isWhole = decoder?.decompress(payload, into: &entries, exactly: plainLength)
-    guard isWhole == true else { throw CompressedFrame.undecodable }
+  }
+
+  /// The numbers of written and of durable frames, which a data stream and the syncer share.
+  final class StreamDurability: Sendable {
+    let wakeup: Wakeup
+    private let written = Atomic<UInt64>(0)
+    private let durable = Atomic<UInt64>(0)
+
+    init(wakeup: Wakeup) { self.wakeup = wakeup }
+
+    var writtenFrames: UInt64 { written.load(ordering: .acquiring) }
+    var durableFrames: UInt64 { durable.load(ordering: .acquiring) }
+
+    /// Notes on the stream's thread the number of frames in files and journal.
+    func wrote(_ frames: UInt64) { written.store(frames, ordering: .releasing) }
+
+    /// Notes the number of frames that survive a power loss.
+    func synced(_ frames: UInt64) {
+      if durable.max(frames, ordering: .acquiringAndReleasing).oldValue < frames { wakeup.signal() }
+    }
+
+    /// The part has ended: its frames are durable, or not needed any more.
+    func settle() { synced(writtenFrames) }
   }
 }
 
@@ -200,7 +200,7 @@ extension ReceiverSessionContext {
       setup.post(.streamEnded(served.id, end, held: part.staging.held))
     }
     guard let connection = served.take() else { return end(.over) }
-    let durability = StreamDurability(wakeup: connection.wakeup)
+    let durability = IncomingData.StreamDurability(wakeup: connection.wakeup)
     streams.add(durability)
     defer { streams.remove(durability) }
     do {
@@ -225,7 +225,8 @@ extension ReceiverSessionContext {
   }
 
   private func incoming(
-    _ connection: consuming Connection, _ durability: StreamDurability, _ dismissal: Dismissal, _ setup: ReceiverSetup
+    _ connection: consuming Connection, _ durability: IncomingData.StreamDurability,
+    _ dismissal: ServedConnection.Dismissal, _ setup: ReceiverSetup
   ) throws -> IncomingData {
     let transfer = transfer.identifier
     return try IncomingData(

@@ -107,54 +107,54 @@ struct ReceiverSetup: Sendable {
 
   /// Where the engine begins.
   var settings: ReceiverEngine.Settings { options.settings(of: importers, with: helpers) }
-}
 
-/// The keys of devices that were known in this run.
-private final class DevicesOfRun: Sendable {
-  private let keys = Mutex<Set<KeyFingerprint>>([])
+  /// The keys of devices that were known in this run.
+  private final class DevicesOfRun: Sendable {
+    private let keys = Mutex<Set<KeyFingerprint>>([])
 
-  func insert(_ key: KeyFingerprint) { keys.withLock { _ = $0.insert(key) } }
-  func remove(_ key: KeyFingerprint) { keys.withLock { _ = $0.remove(key) } }
-  func contains(_ key: KeyFingerprint) -> Bool { keys.withLock { $0.contains(key) } }
-}
+    func insert(_ key: KeyFingerprint) { keys.withLock { _ = $0.insert(key) } }
+    func remove(_ key: KeyFingerprint) { keys.withLock { _ = $0.remove(key) } }
+    func contains(_ key: KeyFingerprint) -> Bool { keys.withLock { $0.contains(key) } }
+  }
 
-/// The secrets by which paired senders meet this device at a relay, by their keys.
-final class KnownMeetings: Sendable {
-  /// As many as a relay takes of one device.
-  private static let most = 64
+  /// The secrets by which paired senders meet this device at a relay, by their keys.
+  final class KnownMeetings: Sendable {
+    /// As many as a relay takes of one device.
+    private static let most = 64
 
-  private let known = Mutex<[(key: KeyFingerprint, secret: [UInt8])]>([])
+    private let known = Mutex<[(key: KeyFingerprint, secret: [UInt8])]>([])
 
-  /// The newest one is kept longest.
-  func note(_ key: KeyFingerprint?, _ secret: [UInt8]?) {
-    guard let key, let secret else { return }
-    known.withLock { known in
-      known.removeAll { $0.key == key }
-      known.append((key, secret))
-      known.removeFirst(max(0, known.count - Self.most))
+    /// The newest one is kept longest.
+    func note(_ key: KeyFingerprint?, _ secret: [UInt8]?) {
+      guard let key, let secret else { return }
+      known.withLock { known in
+        known.removeAll { $0.key == key }
+        known.append((key, secret))
+        known.removeFirst(max(0, known.count - Self.most))
+      }
     }
+
+    func secret(of key: KeyFingerprint) -> [UInt8]? { known.withLock { $0.first { $0.key == key }?.secret } }
+
+    var secrets: [[UInt8]] { known.withLock { $0.map(\.secret) } }
   }
 
-  func secret(of key: KeyFingerprint) -> [UInt8]? { known.withLock { $0.first { $0.key == key }?.secret } }
+  /// The data streams that have failed and still say their last messages. The engine no longer counts
+  /// them, so only a stop by the user shortens their time.
+  final class FailedStreams: Sendable {
+    private let parting = Mutex<[ConnectionID: ServedConnection.Dismissal]>([:])
 
-  var secrets: [[UInt8]] { known.withLock { $0.map(\.secret) } }
-}
+    /// Runs `body`, which a dismissal ends.
+    func during(_ connection: ServedConnection, _ body: () -> Void) {
+      parting.withLock { $0[connection.id] = connection.dismissal }
+      body()
+      parting.withLock { $0[connection.id] = nil }
+    }
 
-/// The data streams that have failed and still say their last messages. The engine no longer counts
-/// them, so only a stop by the user shortens their time.
-final class FailedStreams: Sendable {
-  private let parting = Mutex<[ConnectionID: Dismissal]>([:])
-
-  /// Runs `body`, which a dismissal ends.
-  func during(_ connection: ServedConnection, _ body: () -> Void) {
-    parting.withLock { $0[connection.id] = connection.dismissal }
-    body()
-    parting.withLock { $0[connection.id] = nil }
-  }
-
-  /// Tells all of them to end soon.
-  func dismiss() {
-    for dismissal in parting.withLock({ Array($0.values) }) { dismissal.dismiss(makesRoom: false) }
+    /// Tells all of them to end soon.
+    func dismiss() {
+      for dismissal in parting.withLock({ Array($0.values) }) { dismissal.dismiss(makesRoom: false) }
+    }
   }
 }
 

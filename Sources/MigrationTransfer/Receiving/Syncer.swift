@@ -45,17 +45,17 @@ final class Syncer: Sendable {
 
 /// The data streams of a session, for the syncer of its running part.
 final class StreamCounts: Sendable {
-  private let streams = Mutex<[StreamDurability]>([])
+  private let streams = Mutex<[IncomingData.StreamDurability]>([])
 
-  var all: [StreamDurability] { streams.withLock { $0 } }
+  var all: [IncomingData.StreamDurability] { streams.withLock { $0 } }
 
-  func add(_ stream: StreamDurability) { streams.withLock { $0.append(stream) } }
+  func add(_ stream: IncomingData.StreamDurability) { streams.withLock { $0.append(stream) } }
 
   /// The result of a part is said.
   func settle() { for stream in all { stream.settle() } }
 
   /// A stream has ended, and gets no further acknowledgement.
-  func remove(_ stream: StreamDurability) { streams.withLock { $0.removeAll { $0 === stream } } }
+  func remove(_ stream: IncomingData.StreamDurability) { streams.withLock { $0.removeAll { $0 === stream } } }
 }
 
 /// Separates the writing of a part from its ledger, from the end of its archive, and from the next

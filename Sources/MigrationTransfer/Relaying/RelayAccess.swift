@@ -34,74 +34,74 @@ package struct RelayAccess: Equatable, Sendable {
 
   /// Whether a recorded address is one of those.
   static func isAddress(_ address: String) -> Bool { address.hasPrefix("through ") }
-}
 
-/// Reads the frames of a relay, the challenge first and once, and not one byte behind a frame: those
-/// behind JOINED are the other device's.
-struct RelayReader: Sendable {
-  private var input: [UInt8] = []
-  private var isChallenged = false
+  /// Why a relay is of no use now.
+  enum Trouble: Error, Equatable, Sendable {
+    /// The connection has ended, and why: a lower-case clause.
+    case lost(String)
+    case refused(RelayRefusal, wait: UInt16)
+    /// Another program answers there.
+    case foreign
 
-  /// The next frame, once it is whole.
-  ///
-  /// `receive` takes bytes of the connection, as `StreamSocket.receive` does.
-  mutating func next(
-    _ receive: (inout MutableSpan<UInt8>) throws(SystemError) -> Int?
-  ) throws(RelayTrouble) -> RelayFrame? {
-    while true {
-      let missing = try missing
-      if missing == 0 { break }
-      var bytes = [UInt8](repeating: 0, count: missing)
-      let count: Int?
-      do throws(SystemError) {
-        var memory = bytes.mutableSpan
-        count = try receive(&memory)
-      } catch {
-        throw .lost("\(error)")
+    /// A lower-case clause.
+    var clause: String {
+      switch self {
+      case .lost(let clause): clause
+      case .foreign: "another program answers there"
+      case .refused(let reason, _): reason.clause
       }
-      guard let count else { return nil }
-      guard count > 0 else { throw .lost("it has ended the connection") }
-      input += bytes[..<count]
     }
-    defer { input = [] }
-    let bytes = input
-    let frame = try Self.wire { () throws(Violation) in try RelayFrame(bytes.span) }
-    if case .refused = frame { return frame }
-    let isChallenge = if case .challenge = frame { true } else { false }
-    guard isChallenge != isChallenged else { throw .foreign }
-    isChallenged = true
-    return frame
   }
 
-  private var missing: Int {
-    get throws(RelayTrouble) {
-      guard input.count >= RelayFrame.headerSize else { return RelayFrame.headerSize - input.count }
+  /// Reads the frames of a relay, the challenge first and once, and not one byte behind a frame: those
+  /// behind JOINED are the other device's.
+  struct Reader: Sendable {
+    private var input: [UInt8] = []
+    private var isChallenged = false
+
+    /// The next frame, once it is whole.
+    ///
+    /// `receive` takes bytes of the connection, as `StreamSocket.receive` does.
+    mutating func next(
+      _ receive: (inout MutableSpan<UInt8>) throws(SystemError) -> Int?
+    ) throws(RelayAccess.Trouble) -> RelayFrame? {
+      while true {
+        let missing = try missing
+        if missing == 0 { break }
+        var bytes = [UInt8](repeating: 0, count: missing)
+        let count: Int?
+        do throws(SystemError) {
+          var memory = bytes.mutableSpan
+          count = try receive(&memory)
+        } catch {
+          throw .lost("\(error)")
+        }
+        guard let count else { return nil }
+        guard count > 0 else { throw .lost("it has ended the connection") }
+        input += bytes[..<count]
+      }
+      defer { input = [] }
       let bytes = input
-      return try Self.wire { () throws(Violation) in
-        try RelayFrame.length(bytes.span.extracting(first: RelayFrame.headerSize))
-      } - input.count
+      let frame = try Self.wire { () throws(Violation) in try RelayFrame(bytes.span) }
+      if case .refused = frame { return frame }
+      let isChallenge = if case .challenge = frame { true } else { false }
+      guard isChallenge != isChallenged else { throw .foreign }
+      isChallenged = true
+      return frame
     }
-  }
 
-  private static func wire<Value>(_ body: () throws(Violation) -> Value) throws(RelayTrouble) -> Value {
-    do { return try body() } catch { throw .foreign }
-  }
-}
+    private var missing: Int {
+      get throws(RelayAccess.Trouble) {
+        guard input.count >= RelayFrame.headerSize else { return RelayFrame.headerSize - input.count }
+        let bytes = input
+        return try Self.wire { () throws(Violation) in
+          try RelayFrame.length(bytes.span.extracting(first: RelayFrame.headerSize))
+        } - input.count
+      }
+    }
 
-/// Why a relay is of no use now.
-enum RelayTrouble: Error, Equatable, Sendable {
-  /// The connection has ended, and why: a lower-case clause.
-  case lost(String)
-  case refused(RelayRefusal, wait: UInt16)
-  /// Another program answers there.
-  case foreign
-
-  /// A lower-case clause.
-  var clause: String {
-    switch self {
-    case .lost(let clause): clause
-    case .foreign: "another program answers there"
-    case .refused(let reason, _): reason.clause
+    private static func wire<Value>(_ body: () throws(Violation) -> Value) throws(RelayAccess.Trouble) -> Value {
+      do { return try body() } catch { throw .foreign }
     }
   }
 }
@@ -131,9 +131,9 @@ struct RelayCalling: Sendable {
     on socket: borrowing StreamSocket, wakeup: Wakeup, isStopped: () -> Bool, until deadline: BootInstant
   ) throws(ConnectionError) -> InternetAddress {
     var poller = try ConnectionError.system(Poller())
-    var reader = RelayReader()
+    var reader = RelayAccess.Reader()
     while true {
-      do throws(RelayTrouble) {
+      do throws(RelayAccess.Trouble) {
         if let frame = try reader.next({ (memory) throws(SystemError) in try socket.receive(into: &memory) }) {
           if let address = try take(frame, socket) { return address }
           continue
@@ -152,7 +152,9 @@ struct RelayCalling: Sendable {
   }
 
   /// Answers a frame; the result of the last one.
-  private func take(_ frame: RelayFrame, _ socket: borrowing StreamSocket) throws(RelayTrouble) -> InternetAddress? {
+  private func take(_ frame: RelayFrame, _ socket: borrowing StreamSocket) throws(RelayAccess.Trouble)
+    -> InternetAddress?
+  {
     switch frame {
     case .challenge(let challenge):
       // A new connection has room for it.
@@ -169,7 +171,7 @@ struct RelayCalling: Sendable {
 
 extension ConnectionError {
   /// A relay that has not joined a connection.
-  init(_ trouble: RelayTrouble, at relay: String) {
+  init(_ trouble: RelayAccess.Trouble, at relay: String) {
     switch trouble {
     case .lost(let clause): self.init(.lost, "the connection to the relay \(relay) was lost: \(clause)")
     case .foreign: self.init(.refused, "the relay \(relay) cannot be used: \(trouble.clause)")

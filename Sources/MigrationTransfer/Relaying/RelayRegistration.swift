@@ -26,7 +26,7 @@ struct RelayRegistration: Equatable, Sendable {
   init(now: Double) { (begun, heardAt, saidAt) = (now, now, now) }
 
   /// Takes a frame behind the challenge.
-  mutating func take(_ frame: RelayFrame, now: Double) throws(RelayTrouble) -> News? {
+  mutating func take(_ frame: RelayFrame, now: Double) throws(RelayAccess.Trouble) -> News? {
     switch frame {
     case .place(let place) where self.place == nil:
       self.place = place
@@ -74,7 +74,7 @@ extension Backoff {
   /// The seconds to the next try to register. They begin anew once a registration has stood for as
   /// long as the longest of them: a relay that gives and takes places has the device come back no
   /// faster.
-  mutating func next(behind trouble: RelayTrouble, stood: Double, spread: Double) -> Double {
+  mutating func next(behind trouble: RelayAccess.Trouble, stood: Double, spread: Double) -> Double {
     if stood >= longest { restart() }
     let asked = if case .refused(_, let wait) = trouble { Double(wait) } else { 0.0 }
     return next(now: 0, spread: spread, atLeast: asked) ?? longest

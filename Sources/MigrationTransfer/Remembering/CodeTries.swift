@@ -7,12 +7,12 @@ import MigrationWire
 struct CodeTries: Sendable {
   private let store: TransferStore
   private let code: PairingCode
-  private let name: CodeName
+  private let name: Name
 
   /// Fails if the code is used up, and if its tries could not be counted.
   init(of code: PairingCode, in store: TransferStore) throws(Failure) {
     (self.store, self.code) = (store, code)
-    name = try CodeName(code, salt: try store.saltOfTries())
+    name = try Name(code, salt: try store.saltOfTries())
     guard try store.withTries(of: code, name, { $0.left($1) }) > 0 else { throw .codeUsedUp }
   }
 
@@ -23,65 +23,65 @@ struct CodeTries: Sendable {
 
   /// Gives it back: the other device has proved the code too.
   func giveBack() throws(Failure) { try store.withTries(of: code, name) { $0.giveBack($1) } }
+
+  /// The record of spent tries.
+  fileprivate struct Record: Equatable {
+    private static let magic = Array("peer tries 1\n".utf8)
+    private static let subject = "the tries of codes"
+    static let sizeLimit = 1 << 16
+
+    let salt: [UInt8]
+    var tries = SpentTries()
+
+    init(salt: [UInt8]) { self.salt = salt }
+
+    init(encoded bytes: [UInt8]) throws(Violation) {
+      let subject = Self.subject
+      let fields = try RecordFile.decode(bytes, magics: [Self.magic], of: subject).fields
+      salt = try fields.required(1, subject)
+      guard salt.count == Name.saltSize else { throw Violation(.value, subject) }
+      tries = try fields.readRequired(2, subject) { reader, bytes throws(Violation) in
+        var codes: [SpentTries.Code] = []
+        while !reader.isAtEnd {
+          codes.append(SpentTries.Code(check: try reader.u128(bytes), tries: Int(try reader.u8(bytes))))
+        }
+        return SpentTries(codes)
+      }
+    }
+
+    var encoded: [UInt8] {
+      var fields = Fields()
+      fields.append(1, salt)
+      fields.append(2) { writer in
+        for code in tries.codes {
+          writer.u128(code.check)
+          writer.u8(UInt8(clamping: code.tries))
+        }
+      }
+      return RecordFile.encode(fields, magic: Self.magic)
+    }
+  }
+
+  /// The name of a code in a record that does not show the code.
+  fileprivate struct Name: Equatable, Sendable {
+    static let saltSize = 16
+
+    let salt: [UInt8]
+    let check: UInt128
+
+    init(_ code: PairingCode, salt: [UInt8]) throws(Failure) {
+      self.salt = salt
+      var digits = code.digits
+      defer { cleanse(&digits) }
+      check = try TLSError.mapped(PairingSecret.check(ofDigits: digits, salt: salt)) { Failure($0) }
+    }
+  }
 }
 
 extension Failure {
   fileprivate static let codeUsedUp = Failure(
     .pairing, "this code was tried three times from this device, and is used up",
     hint: "Use a new code: 'peer receive' shows one within ten minutes, and at once when it is started again.")
-}
-
-/// The name of a code in a record that does not show the code.
-private struct CodeName: Equatable, Sendable {
-  static let saltSize = 16
-
-  let salt: [UInt8]
-  let check: UInt128
-
-  init(_ code: PairingCode, salt: [UInt8]) throws(Failure) {
-    self.salt = salt
-    var digits = code.digits
-    defer { cleanse(&digits) }
-    check = try TLSError.mapped(PairingSecret.check(ofDigits: digits, salt: salt)) { Failure($0) }
-  }
-}
-
-/// The record of spent tries.
-private struct TriesRecord: Equatable {
-  private static let magic = Array("peer tries 1\n".utf8)
-  private static let subject = "the tries of codes"
-  static let sizeLimit = 1 << 16
-
-  let salt: [UInt8]
-  var tries = SpentTries()
-
-  init(salt: [UInt8]) { self.salt = salt }
-
-  init(encoded bytes: [UInt8]) throws(Violation) {
-    let subject = Self.subject
-    let fields = try RecordFile.decode(bytes, magics: [Self.magic], of: subject).fields
-    salt = try fields.required(1, subject)
-    guard salt.count == CodeName.saltSize else { throw Violation(.value, subject) }
-    tries = try fields.readRequired(2, subject) { reader, bytes throws(Violation) in
-      var codes: [SpentTries.Code] = []
-      while !reader.isAtEnd {
-        codes.append(SpentTries.Code(check: try reader.u128(bytes), tries: Int(try reader.u8(bytes))))
-      }
-      return SpentTries(codes)
-    }
-  }
-
-  var encoded: [UInt8] {
-    var fields = Fields()
-    fields.append(1, salt)
-    fields.append(2) { writer in
-      for code in tries.codes {
-        writer.u128(code.check)
-        writer.u8(UInt8(clamping: code.tries))
-      }
-    }
-    return RecordFile.encode(fields, magic: Self.magic)
-  }
 }
 
 extension TransferStore {
@@ -92,12 +92,12 @@ extension TransferStore {
   /// The salt of the record; a new one where there is none.
   fileprivate func saltOfTries() throws(Failure) -> [UInt8] {
     let bytes = try storing { () throws(SystemError) in try Self.tries(in: openOrMakeFolder(Self.codesFolder)) }
-    return try triesRecord(bytes)?.salt ?? randomBytes(CodeName.saltSize)
+    return try triesRecord(bytes)?.salt ?? randomBytes(CodeTries.Name.saltSize)
   }
 
   /// Reads and changes the tries of a code, durably, while no other sender of this store does.
   fileprivate func withTries<Result>(
-    of code: PairingCode, _ known: CodeName, _ body: (inout SpentTries, UInt128) -> Result
+    of code: PairingCode, _ known: CodeTries.Name, _ body: (inout SpentTries, UInt128) -> Result
   ) throws(Failure) -> Result {
     var name = known
     while true {
@@ -105,13 +105,13 @@ extension TransferStore {
       if let result { return result }
       // Another sender has made the record meanwhile, or it was removed. The name takes long, and
       // others must not wait for it.
-      name = try CodeName(code, salt: salt)
+      name = try CodeTries.Name(code, salt: salt)
     }
   }
 
   /// Does so if the record has the salt of the name; returns the salt of the record.
   private func withTries<Result>(
-    _ name: CodeName, _ body: (inout SpentTries, UInt128) -> Result
+    _ name: CodeTries.Name, _ body: (inout SpentTries, UInt128) -> Result
   ) throws(Failure) -> (salt: [UInt8], result: Result?) {
     let (folder, isOurs, bytes) = try storing { () throws(SystemError) in
       let folder = try openOrMakeFolder(Self.codesFolder)
@@ -122,7 +122,7 @@ extension TransferStore {
       throw Failure(.inUse, "other senders take long to count the tries of their codes", hint: "Try again.")
     }
     let before = try triesRecord(bytes)
-    var record = before ?? TriesRecord(salt: name.salt)
+    var record = before ?? CodeTries.Record(salt: name.salt)
     guard record.salt == name.salt else { return (record.salt, nil) }
     let result = body(&record.tries, name.check)
     if record != before {
@@ -139,8 +139,8 @@ extension TransferStore {
     return (record.salt, result)
   }
 
-  private func triesRecord(_ bytes: [UInt8]?) throws(Failure) -> TriesRecord? {
-    try Violation.mapped(bytes.map { bytes throws(Violation) in try TriesRecord(encoded: bytes) }) { _ in
+  private func triesRecord(_ bytes: [UInt8]?) throws(Failure) -> CodeTries.Record? {
+    try Violation.mapped(bytes.map { bytes throws(Violation) in try CodeTries.Record(encoded: bytes) }) { _ in
       Failure(
         .failed, "the record of codes that were tried, in \(VisibleText.quoted(home)), is damaged",
         hint: "Remove its folder 'codes', and use a new code.")
@@ -150,7 +150,7 @@ extension TransferStore {
   /// The bytes of the record; nil where there is none.
   private static func tries(in folder: SharedDirectory) throws(SystemError) -> [UInt8]? {
     do throws(SystemError) {
-      return try folder.directory.openChild(LockedTransferRecord.file).readAll(limit: TriesRecord.sizeLimit)
+      return try folder.directory.openChild(LockedTransferRecord.file).readAll(limit: CodeTries.Record.sizeLimit)
     } catch {
       if error.isNotFound { return nil }
       throw error

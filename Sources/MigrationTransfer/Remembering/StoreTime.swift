@@ -2,54 +2,6 @@ import MigrationEngine
 import MigrationSystem
 import MigrationWire
 
-/// The time by which a store deletes what is too old.
-///
-/// A clock may be set, and a machine without a battery may begin in another year. So nothing counts
-/// as older than the last step of the clock that no waiting explains.
-package struct StoreTime: Equatable, Sendable {
-  /// The clock, in seconds since 1970.
-  package let now: Int64
-  /// The time since the machine started, in seconds.
-  let uptime: Int64
-  /// The kernel's name of the time since that start; empty if it is not known.
-  let boot: [UInt8]
-  /// The clock right after its last implausible step.
-  package let begin: Int64
-
-  /// A clock that has not been set.
-  package init(_ now: Int64, uptime: Int64 = 0, boot: [UInt8] = []) {
-    self.init(now, uptime: uptime, boot: boot, since: .min)
-  }
-
-  private init(_ now: Int64, uptime: Int64, boot: [UInt8], since begin: Int64) {
-    (self.now, self.uptime, self.boot, self.begin) = (now, uptime, boot, begin)
-  }
-
-  /// The differences between two clocks, in seconds, and the longest time for which a machine is off
-  /// or a store not used, that are plausible.
-  private static let (drift, rest): (Int64, Int64) = (3600, 7 * 24 * 3600)
-
-  /// The time at a later look, or at a first one.
-  static func next(after last: StoreTime?, now: Int64, uptime: Int64, boot: [UInt8] = []) -> StoreTime {
-    let step = StoreTime(now, uptime: uptime, boot: boot, since: now)
-    guard let last else { return step }
-    let passed = now.subtractingReportingOverflow(last.now)
-    guard !passed.overflow else { return step }
-    let isSteady = uptime >= last.uptime && abs(passed.partialValue - (uptime - last.uptime)) <= drift
-    // While a machine is on, it does not rest.
-    let hasStarted = uptime < last.uptime || !boot.isEmpty && !last.boot.isEmpty && boot != last.boot
-    let isRest =
-      hasStarted && uptime <= passed.partialValue + drift && passed.partialValue <= rest && passed.partialValue >= 0
-    return isSteady || isRest ? StoreTime(now, uptime: uptime, boot: boot, since: last.begin) : step
-  }
-
-  /// Whether more than so many seconds have passed since a moment.
-  func isOver(_ life: Int64, since moment: Int64) -> Bool {
-    let passed = now.subtractingReportingOverflow(max(moment, begin))
-    return passed.overflow ? moment < now : passed.partialValue > life
-  }
-}
-
 extension TransferStore {
   private static let clockFile = Array("clock".utf8)
   private static let bootFile = Array("/proc/sys/kernel/random/boot_id".utf8)
@@ -69,9 +21,57 @@ extension TransferStore {
     try? home.replaceFile(Self.clockFile, with: time.encoded)
     return time
   }
+
+  /// The time by which a store deletes what is too old.
+  ///
+  /// A clock may be set, and a machine without a battery may begin in another year. So nothing counts
+  /// as older than the last step of the clock that no waiting explains.
+  package struct StoreTime: Equatable, Sendable {
+    /// The clock, in seconds since 1970.
+    package let now: Int64
+    /// The time since the machine started, in seconds.
+    let uptime: Int64
+    /// The kernel's name of the time since that start; empty if it is not known.
+    let boot: [UInt8]
+    /// The clock right after its last implausible step.
+    package let begin: Int64
+
+    /// A clock that has not been set.
+    package init(_ now: Int64, uptime: Int64 = 0, boot: [UInt8] = []) {
+      self.init(now, uptime: uptime, boot: boot, since: .min)
+    }
+
+    private init(_ now: Int64, uptime: Int64, boot: [UInt8], since begin: Int64) {
+      (self.now, self.uptime, self.boot, self.begin) = (now, uptime, boot, begin)
+    }
+
+    /// The differences between two clocks, in seconds, and the longest time for which a machine is off
+    /// or a store not used, that are plausible.
+    private static let (drift, rest): (Int64, Int64) = (3600, 7 * 24 * 3600)
+
+    /// The time at a later look, or at a first one.
+    static func next(after last: StoreTime?, now: Int64, uptime: Int64, boot: [UInt8] = []) -> StoreTime {
+      let step = StoreTime(now, uptime: uptime, boot: boot, since: now)
+      guard let last else { return step }
+      let passed = now.subtractingReportingOverflow(last.now)
+      guard !passed.overflow else { return step }
+      let isSteady = uptime >= last.uptime && abs(passed.partialValue - (uptime - last.uptime)) <= drift
+      // While a machine is on, it does not rest.
+      let hasStarted = uptime < last.uptime || !boot.isEmpty && !last.boot.isEmpty && boot != last.boot
+      let isRest =
+        hasStarted && uptime <= passed.partialValue + drift && passed.partialValue <= rest && passed.partialValue >= 0
+      return isSteady || isRest ? StoreTime(now, uptime: uptime, boot: boot, since: last.begin) : step
+    }
+
+    /// Whether more than so many seconds have passed since a moment.
+    func isOver(_ life: Int64, since moment: Int64) -> Bool {
+      let passed = now.subtractingReportingOverflow(max(moment, begin))
+      return passed.overflow ? moment < now : passed.partialValue > life
+    }
+  }
 }
 
-extension StoreTime {
+extension TransferStore.StoreTime {
   var encoded: [UInt8] {
     var writer = ByteWriter()
     for number in [now, uptime, begin] { writer.u64(UInt64(bitPattern: number)) }

@@ -3,12 +3,6 @@ import MigrationEngine
 import MigrationSystem
 package import MigrationWire
 
-/// A device that was forgotten, and its unfinished transfers, which were removed with it.
-package struct ForgottenDevice: Sendable {
-  package let device: KnownDevice
-  package var transfers: [TransferStore.Forgotten] = []
-}
-
 extension TransferStore {
   /// How long a process that works on a transfer has to end it.
   private static let endPatience = Duration.seconds(5)
@@ -91,5 +85,11 @@ extension TransferStore {
   private func note(_ plan: Plan, _ notice: String?, _ forgotten: inout ForgottenDevice) {
     guard !plan.remembered.isDone else { return }
     forgotten.transfers.append(Forgotten(transfer: plan.remembered.transfer, notice: notice))
+  }
+
+  /// A device that was forgotten, and its unfinished transfers, which were removed with it.
+  package struct ForgottenDevice: Sendable {
+    package let device: KnownDevice
+    package var transfers: [TransferStore.Forgotten] = []
   }
 }

@@ -314,7 +314,7 @@ extension TransferStore {
   package static func check(
     _ path: [UInt8], owner: UInt32 = CurrentProcess.effectiveUserID, hint: String
   ) throws(Failure) {
-    do throws(Distrust) {
+    do throws(Trust.Distrust) {
       _ = try Trust(owner).find(path)
     } catch {
       // A missing one is made for its owner alone, where that is possible.
@@ -329,7 +329,7 @@ extension TransferStore {
   }
 
   /// How an owner takes the right away that others have; nil for other causes.
-  private static func remedy(_ cause: Distrust, _ path: [UInt8], _ owner: UInt32) -> String? {
+  private static func remedy(_ cause: Trust.Distrust, _ path: [UInt8], _ owner: UInt32) -> String? {
     guard (try? Directory.status(of: cause.path))?.owner == owner else { return nil }
     let cause = (reason: cause.reason, path: VisibleText.listed(cause.path), isAbove: cause.isAbove)
     switch cause.reason {

@@ -8,14 +8,14 @@ struct Compression: ~Copyable {
   /// Compression must save more than this part of a frame's size.
   private static let notable = 10
 
-  private let preference: CompressionPreference
+  private let preference: SenderEngine.CompressionPreference
   private var choice = CompressionChoice()
   private var trace = CompressionChoice.Trace()
   private var compressor: Zstandard?
   /// The last compressed frame, at the front.
   private(set) var bytes: [UInt8] = []
 
-  init(_ preference: CompressionPreference) { self.preference = preference }
+  init(_ preference: SenderEngine.CompressionPreference) { self.preference = preference }
 
   /// The stream has waited for the link for some seconds.
   mutating func waited(_ seconds: Double) { trace.waiting += seconds }

@@ -21,7 +21,7 @@ struct Dial {
   }
 
   let connection: ConnectionID
-  let route: DialRoute
+  let route: Dialing.Route
   let keys: Keys
   let stop: StopSignal
 
@@ -172,38 +172,38 @@ struct Dial {
     }
     return MetReceiver(connection, transfer, dialing.context, route.relay)
   }
-}
 
-/// The secret of a code, and a fresh key: what a pairing begins with.
-struct PairingKeys: Sendable {
-  let secret: PairingSecret
-  let identity: Identity
-  /// The count of the code's tries; nil where this device remembers nothing from run to run.
-  let tries: CodeTries?
-}
+  /// The secret of a code, and a fresh key: what a pairing begins with.
+  struct PairingKeys: Sendable {
+    let secret: PairingSecret
+    let identity: Identity
+    /// The count of the code's tries; nil where this device remembers nothing from run to run.
+    let tries: CodeTries?
+  }
 
-/// A receiver that a dial has reached.
-struct MetReceiver: Sendable {
-  let connection: Handover<Connection>
-  let transfer: OutgoingTransferContext
-  /// The TLS context and the address of the connection, which data streams use too.
-  let context: TLSContext
-  let address: SocketAddress
-  /// The relay at that address.
-  let relay: RelayAccess?
-  /// What this device tells the receiver of itself, if a relay is between them.
-  let own: OwnAddresses?
+  /// A receiver that a dial has reached.
+  struct MetReceiver: Sendable {
+    let connection: Handover<Connection>
+    let transfer: OutgoingTransferContext
+    /// The TLS context and the address of the connection, which data streams use too.
+    let context: TLSContext
+    let address: SocketAddress
+    /// The relay at that address.
+    let relay: RelayAccess?
+    /// What this device tells the receiver of itself, if a relay is between them.
+    let own: OwnAddresses?
 
-  init(
-    _ connection: consuming Connection, _ transfer: OutgoingTransferContext, _ context: TLSContext,
-    _ relay: RelayAccess?
-  ) {
-    self.relay = relay
-    self.transfer = transfer
-    self.context = context
-    address = connection.remoteAddress
-    own = connection.own
-    self.connection = Handover(connection)
+    init(
+      _ connection: consuming Connection, _ transfer: OutgoingTransferContext, _ context: TLSContext,
+      _ relay: RelayAccess?
+    ) {
+      self.relay = relay
+      self.transfer = transfer
+      self.context = context
+      address = connection.remoteAddress
+      own = connection.own
+      self.connection = Handover(connection)
+    }
   }
 }
 
@@ -212,7 +212,7 @@ struct Probe {
   /// The number of seconds that an address may be silent.
   private static let patience = 5.0
 
-  let route: DialRoute
+  let route: Dialing.Route
   /// The other device's label, where it is known.
   let label: String?
   let stop: StopSignal

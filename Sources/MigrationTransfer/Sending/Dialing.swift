@@ -84,6 +84,46 @@ struct Dialing: Sendable {
       patience: ReadyLimits.pairing, wakeup: wakeup, isStopped: isStopped)
     return try Race.End.mapped(race.run()) { ConnectionError($0) }
   }
+
+  /// The source of the addresses to try.
+  enum Route: Sendable {
+    /// These, in this order.
+    case known([SocketAddress])
+    /// The addresses of a host. The address of the last success comes first, if it is among them.
+    case resolved(HostAndPort, first: SocketAddress?)
+    /// An address with its port, as an earlier session has noted it.
+    case remembered(String)
+    /// A receiver that waits at a relay: at a place for pairing, at the meeting of its pairing for
+    /// everything else.
+    case relayed(RelayAccess, RelayPlace?)
+
+    /// At least one.
+    func addresses() throws(Failure) -> [SocketAddress] {
+      switch self {
+      case .known(let addresses): return addresses
+      case .resolved(let target, let first):
+        let addresses = try Dialing.addresses(of: target)
+        guard let first, addresses.contains(first) else { return addresses }
+        return [first] + addresses.filter { $0 != first }
+      case .remembered(let text):
+        guard let target = try? HostAndPort.parse(text, defaultPort: 0), target.port != 0 else {
+          throw Failure(.unreachable, "the other device's last address is unknown")
+        }
+        return try Dialing.addresses(of: target)
+      case .relayed(let access, _): return try Dialing.addresses(of: access.place)
+      }
+    }
+
+    /// The relay of the route.
+    var relay: RelayAccess? { if case .relayed(let access, _) = self { access } else { nil } }
+
+    /// The name that the user has typed, unless it is a numeric address.
+    var name: String? {
+      guard case .resolved(let target, _) = self, let host = target.host else { return nil }
+      let figures = host.split(separator: "%", maxSplits: 1).first.map(String.init) ?? host
+      return SocketAddress(numeric: figures, port: target.port) == nil ? host : nil
+    }
+  }
 }
 
 extension ConnectionError {
@@ -94,46 +134,6 @@ extension ConnectionError {
     case .lost(_, _, let error), .broken(let error): self.init(error)
     case .unfit(let failure): self.init(.lost, failure.message)
     }
-  }
-}
-
-/// The source of the addresses to try.
-enum DialRoute: Sendable {
-  /// These, in this order.
-  case known([SocketAddress])
-  /// The addresses of a host. The address of the last success comes first, if it is among them.
-  case resolved(HostAndPort, first: SocketAddress?)
-  /// An address with its port, as an earlier session has noted it.
-  case remembered(String)
-  /// A receiver that waits at a relay: at a place for pairing, at the meeting of its pairing for
-  /// everything else.
-  case relayed(RelayAccess, RelayPlace?)
-
-  /// At least one.
-  func addresses() throws(Failure) -> [SocketAddress] {
-    switch self {
-    case .known(let addresses): return addresses
-    case .resolved(let target, let first):
-      let addresses = try Dialing.addresses(of: target)
-      guard let first, addresses.contains(first) else { return addresses }
-      return [first] + addresses.filter { $0 != first }
-    case .remembered(let text):
-      guard let target = try? HostAndPort.parse(text, defaultPort: 0), target.port != 0 else {
-        throw Failure(.unreachable, "the other device's last address is unknown")
-      }
-      return try Dialing.addresses(of: target)
-    case .relayed(let access, _): return try Dialing.addresses(of: access.place)
-    }
-  }
-
-  /// The relay of the route.
-  var relay: RelayAccess? { if case .relayed(let access, _) = self { access } else { nil } }
-
-  /// The name that the user has typed, unless it is a numeric address.
-  var name: String? {
-    guard case .resolved(let target, _) = self, let host = target.host else { return nil }
-    let figures = host.split(separator: "%", maxSplits: 1).first.map(String.init) ?? host
-    return SocketAddress(numeric: figures, port: target.port) == nil ? host : nil
   }
 }
 

@@ -37,7 +37,7 @@ struct OutgoingData: ~Copyable {
 
   /// Takes over a connection that is past READY, and joins the session.
   init(
-    _ connection: consuming Connection, _ join: Join, queue: SendQueue, compression: CompressionPreference,
+    _ connection: consuming Connection, _ join: Join, queue: SendQueue, compression: SenderEngine.CompressionPreference,
     patience: Double, attempts: Int, traffic: TrafficCount
   ) {
     self.traffic = traffic

@@ -190,7 +190,7 @@ struct SenderSessionContext: Sendable {
   let port: UInt16?
   let queue: SendQueue
   /// Whether the user wants the streams to compress.
-  let compression: CompressionPreference
+  let compression: SenderEngine.CompressionPreference
 
   /// Has everything of a part read that the receiver does not hold, until all that was read is
   /// written.

@@ -37,7 +37,7 @@ package final class Sender: Sendable {
     /// Without a label, this device has its host name.
     package init(
       target: Target = .nearby, label: String? = nil, software: String = Version.software, streams: UInt32? = nil,
-      limit: UInt64? = nil, compression: CompressionPreference = .auto, giveUpAfter: Double = 600
+      limit: UInt64? = nil, compression: SenderEngine.CompressionPreference = .auto, giveUpAfter: Double = 600
     ) {
       self.target = target
       self.limit = limit

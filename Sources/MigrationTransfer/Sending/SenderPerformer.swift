@@ -19,8 +19,8 @@ final class SenderPerformer: Performer {
     case nearby([NearbyDevice])
     /// The receiver's addresses, beginning with the address that answered first.
     case addresses([SocketAddress])
-    case pairing(PairingKeys)
-    case met(MetReceiver)
+    case pairing(Dial.PairingKeys)
+    case met(Dial.MetReceiver)
     /// The place that the user has typed in front of the code.
     case place(RelayPlace?)
   }
@@ -34,7 +34,7 @@ final class SenderPerformer: Performer {
   private var dialStop: StopSignal?
   private var lastConnection: UInt64 = 0
 
-  private var pairing: PairingKeys?
+  private var pairing: Dial.PairingKeys?
   private var nearby: [NearbyDevice] = []
   private var probed: [SocketAddress] = []
   /// Whether those are a relay's, and the place there that the user has typed.
@@ -42,7 +42,7 @@ final class SenderPerformer: Performer {
   private var typedPlace: RelayPlace?
   private var transfers: [TransferID: OutgoingTransferContext] = [:]
   /// The receiver that the last successful dial has reached.
-  private var met: MetReceiver?
+  private var met: Dial.MetReceiver?
   /// The ledger of a session, until its export begins.
   private var held: [SessionNumber: HeldItems] = [:]
   private var sessions: [SessionNumber: SenderSessionContext] = [:]
@@ -182,7 +182,7 @@ final class SenderPerformer: Performer {
     let store = setup.store
     return SenderWorker("derive") {
       let tries = try store.map { try CodeTries(of: code, in: $0) }
-      let keys = PairingKeys(secret: try code.stretched(), identity: try Identity.generate(), tries: tries)
+      let keys = Dial.PairingKeys(secret: try code.stretched(), identity: try Identity.generate(), tries: tries)
       return Report(.derived(nil), bringing: .pairing(keys))
     } failing: {
       .derived($0)
@@ -204,7 +204,7 @@ final class SenderPerformer: Performer {
     }
   }
 
-  private func probe(_ place: DialTarget) -> SenderWorker {
+  private func probe(_ place: SenderEngine.DialTarget) -> SenderWorker {
     let label: String? =
       switch (place, setup.options.target) {
       case (.found(let index), _): nearby[index].label
@@ -220,7 +220,7 @@ final class SenderPerformer: Performer {
     }
   }
 
-  private func dial(_ purpose: SenderEngine.Purpose, at place: DialTarget) -> SenderWorker {
+  private func dial(_ purpose: SenderEngine.Purpose, at place: SenderEngine.DialTarget) -> SenderWorker {
     // The previous session has ended.
     sessions = [:]
     held = [:]
@@ -256,7 +256,7 @@ final class SenderPerformer: Performer {
   }
 
   /// The addresses of a place.
-  private func route(to place: DialTarget) -> DialRoute {
+  private func route(to place: SenderEngine.DialTarget) -> Dialing.Route {
     let relay = setup.options.relay
     switch (place, setup.options.target) {
     case (.probed, _):

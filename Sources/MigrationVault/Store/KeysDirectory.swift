@@ -77,7 +77,7 @@ struct KeysDirectory: Sendable {
 
   private func check() throws(Failure) {
     try refuseInside(
-      try Distrust.mapped(Trust().find(path)) {
+      try Trust.Distrust.mapped(Trust().find(path)) {
         Failure(
           .unavailable,
           "other users may change \(shown), which has the key of the credentials: "

@@ -270,16 +270,16 @@ package struct SipHash: Sendable {
   private func rotate(_ value: UInt64, _ count: UInt64) -> UInt64 {
     value &<< count | value &>> (64 - count)
   }
-}
 
-/// The result of a keyed hash as the key of a set or dictionary. It is not hashed again: the seed,
-/// which no device knows, only decides where it lies.
-struct KeyedHash: Hashable, Sendable {
-  let value: UInt128
+  /// The result of a keyed hash as the key of a set or dictionary. It is not hashed again: the seed,
+  /// which no device knows, only decides where it lies.
+  struct KeyedHash: Hashable, Sendable {
+    let value: UInt128
 
-  func _rawHashValue(seed: Int) -> Int {
-    let low = UInt64(truncatingIfNeeded: value) ^ UInt64(bitPattern: Int64(seed))
-    let product = low.multipliedFullWidth(by: UInt64(truncatingIfNeeded: value >> 64) | 1)
-    return Int(truncatingIfNeeded: product.high ^ product.low)
+    func _rawHashValue(seed: Int) -> Int {
+      let low = UInt64(truncatingIfNeeded: value) ^ UInt64(bitPattern: Int64(seed))
+      let product = low.multipliedFullWidth(by: UInt64(truncatingIfNeeded: value >> 64) | 1)
+      return Int(truncatingIfNeeded: product.high ^ product.low)
+    }
   }
 }

@@ -56,7 +56,7 @@ package struct Ledger: Sendable {
   /// The bytes that were admitted and are not staged yet.
   var admittedBytes: UInt64 = 0
   var incomplete: [ArchivePath: Incomplete] = [:]
-  var complete: Set<KeyedHash> = []
+  var complete: Set<SipHash.KeyedHash> = []
   private var nextNumber: FileNumber = 0
 
   /// The complete items.
@@ -123,7 +123,7 @@ package struct Ledger: Sendable {
   /// Whether an item is held complete.
   package func holds(_ names: LedgerNames) -> Bool { isComplete(names.mark) }
 
-  func isComplete(_ mark: Mark) -> Bool { complete.contains(KeyedHash(value: mark)) }
+  func isComplete(_ mark: Mark) -> Bool { complete.contains(SipHash.KeyedHash(value: mark)) }
 
   /// Whether every byte of a piece is held.
   package func holds(_ place: FilePiece) -> Bool {
@@ -167,7 +167,7 @@ package struct Ledger: Sendable {
   package mutating func finish(_ record: ItemRecord, _ names: LedgerNames? = nil) throws(Violation) {
     let names = names ?? LedgerNames(record, keys)
     let mark = names.mark
-    guard complete.insert(KeyedHash(value: mark)).inserted else { return try checkHeld(record) }
+    guard complete.insert(SipHash.KeyedHash(value: mark)).inserted else { return try checkHeld(record) }
     if let old = deferred.entry(names.path) {
       deferred.remove(record.path, old.mark)
       forget(old.mark, size: 0)
@@ -201,7 +201,7 @@ package struct Ledger: Sendable {
   }
 
   mutating func forget(_ mark: Mark, size: UInt64) {
-    guard complete.remove(KeyedHash(value: mark)) != nil else { return }
+    guard complete.remove(SipHash.KeyedHash(value: mark)) != nil else { return }
     total.items -= 1
     // Another device could have sent one state with two sizes.
     total.bytes = total.bytes.subtractingClamped(size)
@@ -254,39 +254,39 @@ package struct Ledger: Sendable {
     defer { nextNumber += 1 }
     return nextNumber
   }
+
+  /// A record in its encoded form: with many small attributes, the decoded form takes ten times as
+  /// much memory.
+  struct PackedRecord: Equatable, Sendable {
+    /// The file's size.
+    let size: UInt64
+    private let bytes: [UInt8]
+
+    init(_ record: ItemRecord) {
+      size = record.size
+      var writer = ByteWriter()
+      record.write(to: &writer)
+      // A copy has no room to spare.
+      bytes = [UInt8](copying: writer.bytes.span)
+    }
+
+    var record: ItemRecord {
+      guard let record = try? ItemRecord(bytes.span, 0..<bytes.count) else {
+        preconditionFailure("an encoded record decodes")
+      }
+      return record
+    }
+  }
 }
 
 /// The hashes under which a ledger knows an item: a caller computes them once, before it takes the
 /// ledger's lock.
 package struct LedgerNames: Sendable {
   let mark: Mark
-  let path: KeyedHash
+  let path: SipHash.KeyedHash
 
   package init(_ record: ItemRecord, _ keys: TransferKeys) {
     mark = keys.mark(path: record.path, generation: record.generation)
-    path = KeyedHash(value: keys.digest(of: record.path))
-  }
-}
-
-/// A record in its encoded form: with many small attributes, the decoded form takes ten times as
-/// much memory.
-struct PackedRecord: Equatable, Sendable {
-  /// The file's size.
-  let size: UInt64
-  private let bytes: [UInt8]
-
-  init(_ record: ItemRecord) {
-    size = record.size
-    var writer = ByteWriter()
-    record.write(to: &writer)
-    // A copy has no room to spare.
-    bytes = [UInt8](copying: writer.bytes.span)
-  }
-
-  var record: ItemRecord {
-    guard let record = try? ItemRecord(bytes.span, 0..<bytes.count) else {
-      preconditionFailure("an encoded record decodes")
-    }
-    return record
+    path = SipHash.KeyedHash(value: keys.digest(of: record.path))
   }
 }

@@ -1,59 +1,61 @@
-/// Compares the total that one session has brought, replaced items included, with the limits of its
-/// offer (Protocol §11).
-///
-/// The ledger counts the held items; this type also counts the records in the journal whose items
-/// were replaced.
-struct SessionBudget: Sendable {
-  private let bound: Bound
-  /// The bytes and the number of the accepted records.
-  private var records: UInt64 = 0
-  private var recordCount: UInt64 = 0
-  /// The journal's space for pieces and for files that started afresh, and the bytes of content
-  /// that came in these pieces.
-  private var pieces: UInt64 = 0
-  private var content: UInt64 = 0
-  /// The number of files that were started afresh, and the bytes of them that had come.
-  private var restarts: UInt64 = 0
-  private var restartedBytes: UInt64 = 0
+extension Ledger {
+  /// Compares the total that one session has brought, replaced items included, with the limits of its
+  /// offer (Protocol §11).
+  ///
+  /// The ledger counts the held items; this type also counts the records in the journal whose items
+  /// were replaced.
+  struct SessionBudget: Sendable {
+    private let bound: Bound
+    /// The bytes and the number of the accepted records.
+    private var records: UInt64 = 0
+    private var recordCount: UInt64 = 0
+    /// The journal's space for pieces and for files that started afresh, and the bytes of content
+    /// that came in these pieces.
+    private var pieces: UInt64 = 0
+    private var content: UInt64 = 0
+    /// The number of files that were started afresh, and the bytes of them that had come.
+    private var restarts: UInt64 = 0
+    private var restartedBytes: UInt64 = 0
 
-  init(_ bound: Bound) { self.bound = bound }
+    init(_ bound: Bound) { self.bound = bound }
 
-  /// The bytes of metadata: those of records, and those that pieces take in the journal beyond
-  /// their content.
-  var metadata: UInt64 { records.addingClamped(pieces.subtractingClamped(content)) }
+    /// The bytes of metadata: those of records, and those that pieces take in the journal beyond
+    /// their content.
+    var metadata: UInt64 { records.addingClamped(pieces.subtractingClamped(content)) }
 
-  /// Counts a record.
-  mutating func take(_ record: ItemRecord) throws(Violation) {
-    records = records.addingClamped(UInt64(record.length))
-    recordCount += 1
-    try checkMetadata()
-  }
+    /// Counts a record.
+    mutating func take(_ record: ItemRecord) throws(Violation) {
+      records = records.addingClamped(UInt64(record.length))
+      recordCount += 1
+      try checkMetadata()
+    }
 
-  /// Counts a piece of a file.
-  mutating func take(_ place: FilePiece) throws(Violation) {
-    note(place.path)
-    if !place.isHole { content = content.addingClamped(UInt64(place.range.count)) }
-    try checkMetadata()
-  }
+    /// Counts a piece of a file.
+    mutating func take(_ place: FilePiece) throws(Violation) {
+      note(place.path)
+      if !place.isHole { content = content.addingClamped(UInt64(place.range.count)) }
+      try checkMetadata()
+    }
 
-  /// Counts a file that starts afresh after `bytes` bytes of it had come.
-  mutating func restart(_ path: ArchivePath, _ bytes: UInt64) throws(Violation) {
-    restarts += 1
-    restartedBytes = restartedBytes.addingClamped(bytes)
-    guard restarts <= bound.items.multipliedClamped(by: Limits.restarts),
-      restartedBytes <= bound.bytes.multipliedClamped(by: Limits.restarts)
-    else { throw Violation(.announcement, "the number of files that were started afresh") }
-    note(path)
-    try checkMetadata()
-  }
+    /// Counts a file that starts afresh after `bytes` bytes of it had come.
+    mutating func restart(_ path: ArchivePath, _ bytes: UInt64) throws(Violation) {
+      restarts += 1
+      restartedBytes = restartedBytes.addingClamped(bytes)
+      guard restarts <= bound.items.multipliedClamped(by: Limits.restarts),
+        restartedBytes <= bound.bytes.multipliedClamped(by: Limits.restarts)
+      else { throw Violation(.announcement, "the number of files that were started afresh") }
+      note(path)
+      try checkMetadata()
+    }
 
-  private mutating func note(_ path: ArchivePath) {
-    pieces = pieces.addingClamped(Limits.pieceOverhead + UInt64(path.bytes.count))
-  }
+    private mutating func note(_ path: ArchivePath) {
+      pieces = pieces.addingClamped(Limits.pieceOverhead + UInt64(path.bytes.count))
+    }
 
-  private func checkMetadata() throws(Violation) {
-    let most = bound.metadata.addingClamped(bound.metadataPerItem.multipliedClamped(by: recordCount))
-    guard metadata <= most else { throw Violation(.announcement, "the items' metadata") }
+    private func checkMetadata() throws(Violation) {
+      let most = bound.metadata.addingClamped(bound.metadataPerItem.multipliedClamped(by: recordCount))
+      guard metadata <= most else { throw Violation(.announcement, "the items' metadata") }
+    }
   }
 }
 

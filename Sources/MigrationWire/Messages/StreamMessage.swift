@@ -44,20 +44,14 @@ package struct Acknowledgement: Equatable, Sendable {
   }
 }
 
-/// How the entries of a DATA frame are packed.
-package enum DataEncoding: UInt8, Sendable {
-  case plain = 0
-  case zstd = 1
-}
-
 /// Protocol §6.8: the header of a DATA frame's payload.
 package struct DataHeader: Equatable, Sendable {
   package let sequence: UInt64
-  package let encoding: DataEncoding
+  package let encoding: Encoding
   /// The number of bytes of the decoded entries.
   package let plainLength: Int
 
-  package init(sequence: UInt64, encoding: DataEncoding, plainLength: Int) {
+  package init(sequence: UInt64, encoding: Encoding, plainLength: Int) {
     precondition((1...Limits.plainLength).contains(plainLength), "a DATA frame's entries have a limit")
     self.sequence = sequence
     self.encoding = encoding
@@ -69,7 +63,7 @@ package struct DataHeader: Equatable, Sendable {
     let subject = "a data frame"
     var reader = ByteReader(range, of: subject)
     sequence = try reader.u64(bytes)
-    guard let encoding = DataEncoding(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, subject) }
+    guard let encoding = Encoding(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, subject) }
     self.encoding = encoding
     plainLength = Int(try reader.u32(bytes))
     guard plainLength > 0, plainLength <= Limits.plainLength else { throw Violation(.limit, subject) }
@@ -80,6 +74,12 @@ package struct DataHeader: Equatable, Sendable {
     writer.u64(sequence)
     writer.u8(encoding.rawValue)
     writer.u32(UInt32(plainLength))
+  }
+
+  /// How the entries of a DATA frame are packed.
+  package enum Encoding: UInt8, Sendable {
+    case plain = 0
+    case zstd = 1
   }
 }
 

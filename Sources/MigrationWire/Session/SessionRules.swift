@@ -73,34 +73,36 @@ package struct Heartbeat: Equatable, Sendable {
   }
 }
 
-/// The order of a ledger's messages (Protocol §6.4), and their limits (Protocol §11).
-struct LedgerOrder: Equatable, Sendable {
-  private var room: UInt64
-  private var last: Held?
-  private(set) var staged: UInt64 = 0
-  private var partials = 0
+extension SenderConversation {
+  /// The order of a ledger's messages (Protocol §6.4), and their limits (Protocol §11).
+  struct LedgerOrder: Equatable, Sendable {
+    private var room: UInt64
+    private var last: Held?
+    private(set) var staged: UInt64 = 0
+    private var partials = 0
 
-  init(room: UInt64) { self.room = room }
+    init(room: UInt64) { self.room = room }
 
-  mutating func check(_ held: Held) throws(Violation) {
-    if let last {
-      let ascends = last.kind == held.kind ? last.marks[0] < held.marks[0] : last.kind.rawValue < held.kind.rawValue
-      guard ascends else { throw Violation(.value, "a page of the ledger") }
+    mutating func check(_ held: Held) throws(Violation) {
+      if let last {
+        let ascends = last.kind == held.kind ? last.marks[0] < held.marks[0] : last.kind.rawValue < held.kind.rawValue
+        guard ascends else { throw Violation(.value, "a page of the ledger") }
+      }
+      try take(UInt64(held.marks.count))
+      if held.kind == .staged { staged += UInt64(held.marks.count) }
+      // The next page is compared with the greatest mark only.
+      last = Held(kind: held.kind, marks: [held.marks[held.marks.count - 1]])
     }
-    try take(UInt64(held.marks.count))
-    if held.kind == .staged { staged += UInt64(held.marks.count) }
-    // The next page is compared with the greatest mark only.
-    last = Held(kind: held.kind, marks: [held.marks[held.marks.count - 1]])
-  }
 
-  mutating func count(_ partial: Partial) throws(Violation) {
-    partials += 1
-    guard partials <= Limits.incompleteFiles else { throw Violation(.limit, "the list of incomplete files") }
-    try take(partial.ledgerRoom)
-  }
+    mutating func count(_ partial: Partial) throws(Violation) {
+      partials += 1
+      guard partials <= Limits.incompleteFiles else { throw Violation(.limit, "the list of incomplete files") }
+      try take(partial.ledgerRoom)
+    }
 
-  private mutating func take(_ marks: UInt64) throws(Violation) {
-    guard marks <= room else { throw Violation(.limit, "the ledger") }
-    room -= marks
+    private mutating func take(_ marks: UInt64) throws(Violation) {
+      guard marks <= room else { throw Violation(.limit, "the ledger") }
+      room -= marks
+    }
   }
 }

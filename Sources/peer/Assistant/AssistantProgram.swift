@@ -51,7 +51,7 @@ final class AssistantProgram: PageProgram {
     events.begin(with: Self.line("idle"))
   }
 
-  func content(of file: PageFile) -> [UInt8]? { try? page.content(of: file) }
+  func content(of file: Route.PageFile) -> [UInt8]? { try? page.content(of: file) }
 
   func isNeeded(isShown: Bool) -> Bool {
     state.withLock { state in
@@ -215,55 +215,55 @@ final class AssistantProgram: PageProgram {
     }
     _ = state.wait(until: nil) { $0.child == nil ? true : nil }
   }
-}
 
-/// The question of a process that waits for an answer.
-struct OpenQuestion: Equatable, Sendable {
-  private var number: String?
+  /// The question of a process that waits for an answer.
+  struct OpenQuestion: Equatable, Sendable {
+    private var number: String?
 
-  /// Notes what a line of the process asks or withdraws.
-  mutating func note(_ line: String) {
-    if let asked = Self.number(of: "question", line) { number = asked }
-    if Self.number(of: "withdrawn", line) != nil { number = nil }
+    /// Notes what a line of the process asks or withdraws.
+    mutating func note(_ line: String) {
+      if let asked = Self.number(of: "question", line) { number = asked }
+      if Self.number(of: "withdrawn", line) != nil { number = nil }
+    }
+
+    /// The number in a line that is such an event; it stands in front of all texts of other devices.
+    private static func number(of event: String, _ line: String) -> String? {
+      let start = "{\"event\":\"\(event)\",\"number\":"
+      return line.hasPrefix(start) ? String(line.dropFirst(start.count).prefix { $0.isNumber }) : nil
+    }
+
+    /// The line for the process that answers the question with a number, once; nil if that is not the open
+    /// one: it may have been withdrawn, and another one asked.
+    mutating func answer(_ line: String, to number: String?) -> String? {
+      guard let number, number == self.number else { return nil }
+      self.number = nil
+      return "#\(number) \(line)\n"
+    }
   }
 
-  /// The number in a line that is such an event; it stands in front of all texts of other devices.
-  private static func number(of event: String, _ line: String) -> String? {
-    let start = "{\"event\":\"\(event)\",\"number\":"
-    return line.hasPrefix(start) ? String(line.dropFirst(start.count).prefix { $0.isNumber }) : nil
-  }
+  /// The lines of a pipe, one after the other.
+  private struct LineReader {
+    private let pipe: SharedDescriptor
+    private var bytes: [UInt8] = []
+    private var start = 0
+    /// Up to where there is no end of a line.
+    private var seen = 0
 
-  /// The line for the process that answers the question with a number, once; nil if that is not the open
-  /// one: it may have been withdrawn, and another one asked.
-  mutating func answer(_ line: String, to number: String?) -> String? {
-    guard let number, number == self.number else { return nil }
-    self.number = nil
-    return "#\(number) \(line)\n"
-  }
-}
+    init(_ pipe: SharedDescriptor) { self.pipe = pipe }
 
-/// The lines of a pipe, one after the other.
-private struct LineReader {
-  private let pipe: SharedDescriptor
-  private var bytes: [UInt8] = []
-  private var start = 0
-  /// Up to where there is no end of a line.
-  private var seen = 0
-
-  init(_ pipe: SharedDescriptor) { self.pipe = pipe }
-
-  /// The next line; nil at the end.
-  mutating func next() -> String? {
-    while true {
-      if let end = bytes[seen...].firstIndex(of: UInt8(ascii: "\n")) {
-        defer { (start, seen) = (end + 1, end + 1) }
-        return String(decoding: bytes[start..<end], as: UTF8.self)
+    /// The next line; nil at the end.
+    mutating func next() -> String? {
+      while true {
+        if let end = bytes[seen...].firstIndex(of: UInt8(ascii: "\n")) {
+          defer { (start, seen) = (end + 1, end + 1) }
+          return String(decoding: bytes[start..<end], as: UTF8.self)
+        }
+        bytes.removeFirst(start)
+        (start, seen) = (0, bytes.count)
+        var more = [UInt8](repeating: 0, count: 64 << 10)
+        guard let count = try? pipe.descriptor.readNext(into: &more), count > 0 else { return nil }
+        bytes += more[..<count]
       }
-      bytes.removeFirst(start)
-      (start, seen) = (0, bytes.count)
-      var more = [UInt8](repeating: 0, count: 64 << 10)
-      guard let count = try? pipe.descriptor.readNext(into: &more), count > 0 else { return nil }
-      bytes += more[..<count]
     }
   }
 }

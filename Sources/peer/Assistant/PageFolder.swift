@@ -25,7 +25,7 @@ struct PageFolder: Sendable {
         .refused, "the files of the page in \(VisibleText.quoted(shipped.path)) are not used: \(distrust)",
         hint: "Install peer in ~/.local: Scripts/install --prefix ~/.local")
     }
-    return try Distrust.mapped(PageFolder(shipped.path)) {
+    return try Trust.Distrust.mapped(PageFolder(shipped.path)) {
       Failure(
         .refused, "the files of the page are not used: \(VisibleText.quoted($0.path)) \($0.clause)",
         hint: "Install peer again, as root or as yourself.")
@@ -33,15 +33,15 @@ struct PageFolder: Sendable {
   }
 
   /// Fails unless all files can be used.
-  private init(_ path: [UInt8]) throws(Distrust) {
+  private init(_ path: [UInt8]) throws(Trust.Distrust) {
     let (above, name) = FileContent.split(path)
     self.path = path
     directory = SharedDirectory(try Trust().open(above, [name]))
-    for file in PageFile.allCases { _ = try content(of: file) }
+    for file in Route.PageFile.allCases { _ = try content(of: file) }
   }
 
   /// The content of a file, as it is now.
-  func content(of file: PageFile) throws(Distrust) -> [UInt8] {
+  func content(of file: Route.PageFile) throws(Trust.Distrust) -> [UInt8] {
     let name = Array(file.rawValue.utf8)
     return try Trust().read(
       name, in: directory.directory, at: path + [UInt8(ascii: "/")] + name, limit: Self.longestFile)

@@ -5,120 +5,6 @@ import MigrationTransfer
 import MigrationWire
 import PeerTransfer
 
-/// The output of a migration on one device: a person gets one report, a program the reports of both
-/// ends.
-final class MigrationOutput: Sendable {
-  private struct State: Sendable {
-    /// The notices that were shown: a notice of both ends is shown once.
-    var notices: Set<String> = []
-    /// The start and the end of the import, in seconds.
-    var importing: (from: Double, to: Double?)?
-  }
-
-  private let json: Bool
-  private let exporter: Output
-  /// For a person, this is the output of the exporter too.
-  private let importer: Output
-  private let state = Mutex(State())
-
-  init(json: Bool) {
-    self.json = json
-    guard json else {
-      importer = Output(HumanReport(.receiver, on: .standardError, speaker: nil), to: .standard)
-      exporter = importer
-      return
-    }
-    let target = OutputTarget.standard.shared()
-    exporter = Output(JSONReport.ofRun(.exporter), to: target)
-    importer = Output(JSONReport.ofRun(.importer), to: target)
-  }
-
-  /// Records an event of one end; returns at once.
-  func handle(_ event: TransferEvent, of side: Side) {
-    // A code has no use outside of this process.
-    if case .code = event { return }
-    let now = BootInstant.now().seconds
-    state.withLock { state in
-      switch event {
-      case .importing where side == .importer: state.importing = (now, nil)
-      case .done where side == .importer: state.importing?.to = now
-      default: break
-      }
-    }
-    if json { return (side == .exporter ? exporter : importer).handle(event) }
-    if let event = shown(event, of: side) { importer.handle(event) }
-  }
-
-  /// The event that a person is shown: progress comes from the importing end, which knows all of
-  /// it; the meeting of the ends is not shown.
-  private func shown(_ event: TransferEvent, of side: Side) -> TransferEvent? {
-    switch event {
-    case .extensionOutput(let isError, let line):
-      return .extensionOutput(isError: isError, line: Array("\(side.rawValue): ".utf8) + line)
-    case .notice(let text): return state.withLock { $0.notices.insert(text).inserted } ? event : nil
-    case .offer, .progress, .staged, .importing, .notStored, .renamed, .resumed:
-      return side == .importer ? event : nil
-    default: return nil
-    }
-  }
-
-  /// Hurries because the user wants the program to end.
-  func hurry() {
-    exporter.hurry()
-    if json { importer.hurry() }
-  }
-
-  /// Reports a failure before both ends exist, and returns the program's exit code.
-  func fail(_ failure: Failure) -> Int32 {
-    json ? Output(JSONReport.ofRun(), to: .standard).fail(failure) : importer.fail(failure)
-  }
-
-  /// Reports the results of both ends and the place of the app, and returns the program's exit
-  /// code.
-  func finish(_ results: BothEnds.Results, _ identifier: String, in home: DestinationHome) -> Int32 {
-    let results = results.hinting(at: home)
-    let failure = results.failure
-    let code: Int32
-    if json {
-      let codes = [exporter.end(results.exporter), importer.end(results.importer)]
-      code = failure.map { ExitCode.of($0) } ?? codes.max() ?? ExitCode.done
-    } else if let failure {
-      code = importer.fail(failure)
-    } else {
-      code = importer.end(results.importer)
-    }
-    return Answer.write(json ? line(identifier, home, failure) : text(identifier, home, failure), code)
-  }
-
-  /// The duration of the import in seconds; nil if none was completed.
-  private var importSeconds: Double? {
-    state.withLock { $0.importing }.flatMap { importing in importing.to.map { $0 - importing.from } }
-  }
-
-  private func text(_ identifier: String, _ home: DestinationHome, _ failure: Failure?) -> Rendering {
-    let place = VisibleText.listed(home.path)
-    guard failure == nil else {
-      let state =
-        home.isNew ? "the app without the data is in \(place)" : "the app in \(place) received no data in this run"
-      return Rendering(standardError: "peer: note: \(state)\n")
-    }
-    let took = importSeconds.map { "The import took \(Figures.duration($0)).\n" } ?? ""
-    return Rendering(
-      standardOutput: "\(took)The app with the data is in \(place). To start it:\n"
-        + "  PEER_HOME=\(place) peer app run \(identifier)\n")
-  }
-
-  private func line(_ identifier: String, _ home: DestinationHome, _ failure: Failure?) -> Rendering {
-    .event(
-      "migrated",
-      [
-        "id": identifier, "home": FileName(home.path),
-        "importSeconds": failure == nil ? importSeconds.map { ($0 * 1000).rounded() / 1000 } : nil,
-        "succeeded": failure == nil,
-      ])
-  }
-}
-
 extension Output {
   /// Reports the result of an end. Returns the exit code that this end would have.
   fileprivate func end(_ result: TransferOutcome) -> Int32 {
@@ -227,5 +113,119 @@ enum Migrating {
     let bundle = try AppBundle(reading: AppBundle.place(of: path))
     _ = try bundle.extensionToMigrate()
     return bundle
+  }
+
+  /// The output of a migration on one device: a person gets one report, a program the reports of both
+  /// ends.
+  final class MigrationOutput: Sendable {
+    private struct State: Sendable {
+      /// The notices that were shown: a notice of both ends is shown once.
+      var notices: Set<String> = []
+      /// The start and the end of the import, in seconds.
+      var importing: (from: Double, to: Double?)?
+    }
+
+    private let json: Bool
+    private let exporter: Output
+    /// For a person, this is the output of the exporter too.
+    private let importer: Output
+    private let state = Mutex(State())
+
+    init(json: Bool) {
+      self.json = json
+      guard json else {
+        importer = Output(HumanReport(.receiver, on: .standardError, speaker: nil), to: .standard)
+        exporter = importer
+        return
+      }
+      let target = OutputTarget.standard.shared()
+      exporter = Output(JSONReport.ofRun(.exporter), to: target)
+      importer = Output(JSONReport.ofRun(.importer), to: target)
+    }
+
+    /// Records an event of one end; returns at once.
+    func handle(_ event: TransferEvent, of side: Side) {
+      // A code has no use outside of this process.
+      if case .code = event { return }
+      let now = BootInstant.now().seconds
+      state.withLock { state in
+        switch event {
+        case .importing where side == .importer: state.importing = (now, nil)
+        case .done where side == .importer: state.importing?.to = now
+        default: break
+        }
+      }
+      if json { return (side == .exporter ? exporter : importer).handle(event) }
+      if let event = shown(event, of: side) { importer.handle(event) }
+    }
+
+    /// The event that a person is shown: progress comes from the importing end, which knows all of
+    /// it; the meeting of the ends is not shown.
+    private func shown(_ event: TransferEvent, of side: Side) -> TransferEvent? {
+      switch event {
+      case .extensionOutput(let isError, let line):
+        return .extensionOutput(isError: isError, line: Array("\(side.rawValue): ".utf8) + line)
+      case .notice(let text): return state.withLock { $0.notices.insert(text).inserted } ? event : nil
+      case .offer, .progress, .staged, .importing, .notStored, .renamed, .resumed:
+        return side == .importer ? event : nil
+      default: return nil
+      }
+    }
+
+    /// Hurries because the user wants the program to end.
+    func hurry() {
+      exporter.hurry()
+      if json { importer.hurry() }
+    }
+
+    /// Reports a failure before both ends exist, and returns the program's exit code.
+    func fail(_ failure: Failure) -> Int32 {
+      json ? Output(JSONReport.ofRun(), to: .standard).fail(failure) : importer.fail(failure)
+    }
+
+    /// Reports the results of both ends and the place of the app, and returns the program's exit
+    /// code.
+    func finish(_ results: BothEnds.Results, _ identifier: String, in home: DestinationHome) -> Int32 {
+      let results = results.hinting(at: home)
+      let failure = results.failure
+      let code: Int32
+      if json {
+        let codes = [exporter.end(results.exporter), importer.end(results.importer)]
+        code = failure.map { ExitCode.of($0) } ?? codes.max() ?? ExitCode.done
+      } else if let failure {
+        code = importer.fail(failure)
+      } else {
+        code = importer.end(results.importer)
+      }
+      return Answer.write(json ? line(identifier, home, failure) : text(identifier, home, failure), code)
+    }
+
+    /// The duration of the import in seconds; nil if none was completed.
+    private var importSeconds: Double? {
+      state.withLock { $0.importing }.flatMap { importing in importing.to.map { $0 - importing.from } }
+    }
+
+    private func text(_ identifier: String, _ home: DestinationHome, _ failure: Failure?) -> Rendering {
+      let place = VisibleText.listed(home.path)
+      guard failure == nil else {
+        let state =
+          home.isNew ? "the app without the data is in \(place)" : "the app in \(place) received no data in this run"
+        return Rendering(standardError: "peer: note: \(state)\n")
+      }
+      let took = importSeconds.map { "The import took \(Figures.duration($0)).\n" } ?? ""
+      return Rendering(
+        standardOutput: "\(took)The app with the data is in \(place). To start it:\n"
+          + "  PEER_HOME=\(place) peer app run \(identifier)\n")
+    }
+
+    private func line(_ identifier: String, _ home: DestinationHome, _ failure: Failure?) -> Rendering {
+      .event(
+        "migrated",
+        [
+          "id": identifier, "home": FileName(home.path),
+          "importSeconds": failure == nil ? importSeconds.map { ($0 * 1000).rounded() / 1000 } : nil,
+          "succeeded": failure == nil,
+        ])
+    }
   }
 }

@@ -88,7 +88,7 @@ struct KnownApps {
   /// The packages of this device; none for a home from elsewhere.
   let packages: InstalledPackages
   /// What reads the settings of a desktop; nil if it is not installed.
-  private let dconf: Dconf?
+  private let dconf: SettingsLoader.Dconf?
   private let isElsewhere: Bool
   private let system: SystemFolder
 
@@ -137,7 +137,7 @@ struct KnownApps {
     }
     mistakes = catalogue.mistakes + [reach].compactMap(\.self)
     offered = Catalogue(lists: system.path("/var/lib/apt/lists"), flatpaks: isElsewhere ? [] : all)
-    dconf = Dconf()
+    dconf = SettingsLoader.Dconf()
     running = system.running(isElsewhere)
   }
 
@@ -161,7 +161,7 @@ struct KnownApps {
   /// The settings of a desktop in a home, or a note that they do not move.
   private func settings(of home: borrowing Directory) -> (DesktopSettings?, note: String?) {
     guard let path = try? home.canonicalPath(), hasSettings(home, path) else { return (nil, nil) }
-    let place = "the desktop's settings in \(VisibleText.quoted(Dconf.database)) do not move"
+    let place = "the desktop's settings in \(VisibleText.quoted(SettingsLoader.Dconf.database)) do not move"
     guard let dconf else {
       return (nil, "\(place): dconf is not installed here, which the package dconf-cli has")
     }
@@ -172,8 +172,8 @@ struct KnownApps {
   /// Of a home from elsewhere, no link is followed: it would lead to the settings of this user.
   private func hasSettings(_ home: borrowing Directory, _ path: [UInt8]) -> Bool {
     isElsewhere
-      ? (try? home.openBeneath(Dconf.database)) != nil
-      : (try? Directory.status(of: path + [UInt8(ascii: "/")] + Dconf.database)) != nil
+      ? (try? home.openBeneath(SettingsLoader.Dconf.database)) != nil
+      : (try? Directory.status(of: path + [UInt8(ascii: "/")] + SettingsLoader.Dconf.database)) != nil
   }
 
   /// What stays behind of this computer, since it is of no home.
@@ -181,52 +181,52 @@ struct KnownApps {
     let crontab = isElsewhere || !Crontab.isThere(system.path("/usr/bin/crontab")) ? [] : [Omission.crontab]
     return crontab + [.system]
   }
-}
 
-/// The files of this computer's administrator and packagers, and its processes: below `/`, or below the
-/// folder that PEER_SYSTEM names.
-private struct SystemFolder {
-  /// Empty for `/`.
-  private let root: [UInt8]
+  /// The files of this computer's administrator and packagers, and its processes: below `/`, or below the
+  /// folder that PEER_SYSTEM names.
+  private struct SystemFolder {
+    /// Empty for `/`.
+    private let root: [UInt8]
 
-  init(_ variable: (String) -> [UInt8]?) { root = variable("PEER_SYSTEM") ?? [] }
+    init(_ variable: (String) -> [UInt8]?) { root = variable("PEER_SYSTEM") ?? [] }
 
-  func path(_ absolute: String) -> [UInt8] { root + Array(absolute.utf8) }
-  func path(_ absolute: ArraySlice<UInt8>) -> [UInt8] { root + absolute }
+    func path(_ absolute: String) -> [UInt8] { root + Array(absolute.utf8) }
+    func path(_ absolute: ArraySlice<UInt8>) -> [UInt8] { root + absolute }
 
-  /// The descriptions that come with this program.
-  var descriptions: ShippedFolder? {
-    root.isEmpty
-      ? ShippedFolder("known-apps", source: "Sources/MigrationApps/Descriptions")
-      : ShippedFolder(path: path("/usr/share/peer/known-apps"), distrust: nil)
+    /// The descriptions that come with this program.
+    var descriptions: ShippedFolder? {
+      root.isEmpty
+        ? ShippedFolder("known-apps", source: "Sources/MigrationApps/Descriptions")
+        : ShippedFolder(path: path("/usr/share/peer/known-apps"), distrust: nil)
+    }
+
+    /// The user's programs that run; none for a home from elsewhere.
+    func running(_ isElsewhere: Bool) -> RunningPrograms {
+      isElsewhere ? RunningPrograms() : RunningPrograms(of: CurrentProcess.effectiveUserID, in: path("/proc"))
+    }
   }
 
-  /// The user's programs that run; none for a home from elsewhere.
-  func running(_ isElsewhere: Bool) -> RunningPrograms {
-    isElsewhere ? RunningPrograms() : RunningPrograms(of: CurrentProcess.effectiveUserID, in: path("/proc"))
-  }
-}
+  /// The jobs of cron(8), which only its own program may read.
+  private enum Crontab {
+    private static let longest = 1 << 20
 
-/// The jobs of cron(8), which only its own program may read.
-private enum Crontab {
-  private static let longest = 1 << 20
+    /// Whether this user has any.
+    static func isThere(_ program: [UInt8]) -> Bool {
+      guard let jobs = try? list(program) else { return false }
+      return jobs.split(separator: UInt8(ascii: "\n")).contains { $0.first != UInt8(ascii: "#") }
+    }
 
-  /// Whether this user has any.
-  static func isThere(_ program: [UInt8]) -> Bool {
-    guard let jobs = try? list(program) else { return false }
-    return jobs.split(separator: UInt8(ascii: "\n")).contains { $0.first != UInt8(ascii: "#") }
-  }
+    private static func list(_ program: [UInt8]) throws(SystemError) -> [UInt8] {
+      var pipe = try Descriptor.pipe()
+      let reading = pipe.takeReadEnd()
+      let process = try start(String(decoding: program, as: UTF8.self), output: pipe.takeWriteEnd())
+      let jobs = try reading.readToEnd(limit: longest)
+      return try process.wait() == 0 ? jobs : []
+    }
 
-  private static func list(_ program: [UInt8]) throws(SystemError) -> [UInt8] {
-    var pipe = try Descriptor.pipe()
-    let reading = pipe.takeReadEnd()
-    let process = try start(String(decoding: program, as: UTF8.self), output: pipe.takeWriteEnd())
-    let jobs = try reading.readToEnd(limit: longest)
-    return try process.wait() == 0 ? jobs : []
-  }
-
-  private static func start(_ program: String, output: consuming Descriptor) throws(SystemError) -> UserProgram {
-    let nothing = try Descriptor.open("/dev/null", .readOnly)
-    return try UserProgram(program, ["-l"], input: nothing, output: output)
+    private static func start(_ program: String, output: consuming Descriptor) throws(SystemError) -> UserProgram {
+      let nothing = try Descriptor.open("/dev/null", .readOnly)
+      return try UserProgram(program, ["-l"], input: nothing, output: output)
+    }
   }
 }

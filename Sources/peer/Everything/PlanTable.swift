@@ -91,6 +91,34 @@ struct PlanTable {
     }
     return ["entries": entries, "leftOut": inventory.leftOut.map(\.members)]
   }
+
+  /// A table that a terminal shows at once, and whose sizes change in place.
+  struct WholeTable {
+    let choice: PlanChoice
+    let columns: Int
+    /// The height of the terminal.
+    let rows: Int
+    /// How many lines are shown above the cursor; nil before the first ones.
+    var drawn: Int?
+
+    /// Draws the table anew, with a line below that tells which entry is measured next; false if it has
+    /// no room. Once it is shown it stays, also if notes make it longer.
+    mutating func draw(_ inventory: Inventory, measuring next: Int?) -> Bool {
+      // Each entry has a line or more.
+      guard drawn != nil || inventory.entries.count + 4 < rows else { return false }
+      let text = PlanTable(inventory: inventory, choice: choice).text(columns: columns)
+      let lines = text.utf8.count { $0 == UInt8(ascii: "\n") }
+      guard drawn != nil || lines + 4 < rows else { return false }
+      let count = inventory.entries.count
+      let up = drawn.map { $0 > 0 ? "\u{1B}[\($0)A" : "" } ?? ""
+      let below = next.map { "Measuring \(min($0, count)) of \(count)" } ?? ""
+      // Line by line: a terminal may keep what is erased as a whole among the earlier lines.
+      let erasing = text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "\u{1B}[K\n")
+      StandardStream.error.write("\r\(up)\(erasing)\u{1B}[J\(below)")
+      drawn = lines
+      return true
+    }
+  }
 }
 
 extension Inventory.Entry {
@@ -160,33 +188,5 @@ extension Omission {
   /// The line of a list.
   var line: String {
     "\(VisibleText.listed(path)): \(reason.clause)" + (size.map { " (\(Figures.size($0.tally.bytes)))" } ?? "")
-  }
-}
-
-/// A table that a terminal shows at once, and whose sizes change in place.
-struct WholeTable {
-  let choice: PlanChoice
-  let columns: Int
-  /// The height of the terminal.
-  let rows: Int
-  /// How many lines are shown above the cursor; nil before the first ones.
-  var drawn: Int?
-
-  /// Draws the table anew, with a line below that tells which entry is measured next; false if it has
-  /// no room. Once it is shown it stays, also if notes make it longer.
-  mutating func draw(_ inventory: Inventory, measuring next: Int?) -> Bool {
-    // Each entry has a line or more.
-    guard drawn != nil || inventory.entries.count + 4 < rows else { return false }
-    let text = PlanTable(inventory: inventory, choice: choice).text(columns: columns)
-    let lines = text.utf8.count { $0 == UInt8(ascii: "\n") }
-    guard drawn != nil || lines + 4 < rows else { return false }
-    let count = inventory.entries.count
-    let up = drawn.map { $0 > 0 ? "\u{1B}[\($0)A" : "" } ?? ""
-    let below = next.map { "Measuring \(min($0, count)) of \(count)" } ?? ""
-    // Line by line: a terminal may keep what is erased as a whole among the earlier lines.
-    let erasing = text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "\u{1B}[K\n")
-    StandardStream.error.write("\r\(up)\(erasing)\u{1B}[J\(below)")
-    drawn = lines
-    return true
   }
 }

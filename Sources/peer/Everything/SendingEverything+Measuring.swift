@@ -23,7 +23,7 @@ extension ChosenEverything {
     }
     var (shown, next) = (0, BootInstant.now() + Self.pause)
     let rows = table && isShown ? Terminal.height(StandardStream.error.rawValue) ?? 0 : 0
-    var whole = WholeTable(choice: choice, columns: columns, rows: rows)
+    var whole = PlanTable.WholeTable(choice: choice, columns: columns, rows: rows)
     if isShown, !whole.draw(inventory, measuring: 1) { show([], measuring: 1) }
     do throws(Failure) {
       try inventory.measure(until: stop) { index, inventory in

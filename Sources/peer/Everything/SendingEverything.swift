@@ -43,7 +43,7 @@ struct ChosenEverything {
       throw .usage(
         "the home \(VisibleText.quoted(path)) cannot be opened: \(error.words)", hint: "Name a directory with --home.")
     }
-    formerPath = everything.home == nil ? nil : FormerHome.path(of: homePath)
+    formerPath = everything.home == nil ? nil : EverythingOptions.FormerHome.path(of: homePath)
     known = KnownApps(records: records, isElsewhere: everything.home != nil)
     let found = known.apps(in: home.directory)
     notes = found.notes

@@ -172,7 +172,7 @@ enum Surroundings {
     ]
     let lists = { (role: Role) in
       Note(
-        name: "PEER_HOME/\(ItemListFile.name(role))",
+        name: "PEER_HOME/\(ItemList.File.name(role))",
         text: "The items that the last such transfer did not send, store or name as they were, if there were many.",
         isVariable: true)
     }

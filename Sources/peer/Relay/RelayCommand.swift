@@ -63,7 +63,7 @@ extension RelayOptions {
       let limit = try CurrentProcess.raiseDescriptorLimit()
       CurrentProcess.keepLittleMemory()
       let socket = try ListeningSocket(host: listen.host, port: listen.port)
-      let log = RelayLog(json: json)
+      let log = Log(json: json)
       log.write(listening: socket.reachableAddresses.map(\.hostDescription), socket.port)
       if limit < UInt64(RelayLoop.descriptors) {
         log.write(
@@ -116,69 +116,69 @@ extension RelayOptions {
     }
     return tokens
   }
-}
 
-/// The log of a relay. It names no address of a device. A thread of its own writes it, so that a log
-/// that takes nothing stops no transfer; the newest counters replace older ones.
-private final class RelayLog: Sendable {
-  /// How often counters are written, in seconds, if they have changed.
-  private static let pause = 60.0
+  /// The log of a relay. It names no address of a device. A thread of its own writes it, so that a log
+  /// that takes nothing stops no transfer; the newest counters replace older ones.
+  private final class Log: Sendable {
+    /// How often counters are written, in seconds, if they have changed.
+    private static let pause = 60.0
 
-  private let json: Bool
-  private let newest = Mutex(RelayCounters())
+    private let json: Bool
+    private let newest = Mutex(RelayCounters())
 
-  init(json: Bool) { self.json = json }
+    init(json: Bool) { self.json = json }
 
-  /// The newest counters.
-  var counters: RelayCounters {
-    get { newest.withLock { $0 } }
-    set { newest.withLock { $0 = newValue } }
-  }
+    /// The newest counters.
+    var counters: RelayCounters {
+      get { newest.withLock { $0 } }
+      set { newest.withLock { $0 = newValue } }
+    }
 
-  func write(listening addresses: [String], _ port: UInt16) {
-    write("listening", ["addresses": addresses, "port": port, "from": [String]()], "Relaying on port \(port).")
-  }
+    func write(listening addresses: [String], _ port: UInt16) {
+      write("listening", ["addresses": addresses, "port": port, "from": [String]()], "Relaying on port \(port).")
+    }
 
-  func write(notice text: String) { write("notice", ["message": text], "peer: note: \(text)") }
+    func write(notice text: String) { write("notice", ["message": text], "peer: note: \(text)") }
 
-  /// Writes the counters from now on.
-  func start() throws(SystemError) {
-    _ = try OwnerThread(name: "output") { [self] in
-      guard var poller = try? Poller() else { return }
-      var last = RelayCounters()
-      while true {
-        var nothing: [Poller.Interest] = []
-        _ = try? poller.wait(&nothing, until: BootInstant(seconds: BootInstant.now().seconds + Self.pause))
-        let counters = counters
-        if counters != last { write(counters) }
-        last = counters
+    /// Writes the counters from now on.
+    func start() throws(SystemError) {
+      _ = try OwnerThread(name: "output") { [self] in
+        guard var poller = try? Poller() else { return }
+        var last = RelayCounters()
+        while true {
+          var nothing: [Poller.Interest] = []
+          _ = try? poller.wait(&nothing, until: BootInstant(seconds: BootInstant.now().seconds + Self.pause))
+          let counters = counters
+          if counters != last { write(counters) }
+          last = counters
+        }
       }
     }
-  }
 
-  /// Writes the last counters.
-  func end() { write(counters) }
+    /// Writes the last counters.
+    func end() { write(counters) }
 
-  private func write(_ counters: RelayCounters) {
-    let refused = counters.refused.values.reduce(0, +)
-    write(
-      "relay",
-      [
-        "places": counters.places, "calls": counters.calls, "newcomers": counters.newcomers,
-        "joined": counters.joined, "bytes": counters.bytes, "refused": refused,
-        "wrongTokens": counters.refused[.token] ?? 0, "dropped": counters.dropped,
-      ],
-      "\(counters.places) waiting, \(counters.calls) connected now; since the start: "
-        + "\(Figures.count(counters.joined, "connection")), \(Figures.size(counters.bytes)), "
-        + "\(Figures.count(refused)) refused, \(Figures.count(counters.dropped)) dropped")
-  }
+    private func write(_ counters: RelayCounters) {
+      let refused = counters.refused.values.reduce(0, +)
+      write(
+        "relay",
+        [
+          "places": counters.places, "calls": counters.calls, "newcomers": counters.newcomers,
+          "joined": counters.joined, "bytes": counters.bytes, "refused": refused,
+          "wrongTokens": counters.refused[.token] ?? 0, "dropped": counters.dropped,
+        ],
+        "\(counters.places) waiting, \(counters.calls) connected now; since the start: "
+          + "\(Figures.count(counters.joined, "connection")), \(Figures.size(counters.bytes)), "
+          + "\(Figures.count(refused)) refused, \(Figures.count(counters.dropped)) dropped")
+    }
 
-  private func write(_ event: String, _ members: JSONMembers, _ text: String) {
-    if json {
-      let time: JSONMembers = ["time": CalendarTime.text(Timestamp.coarseNow().seconds)]
-      StandardStream.output.write(Rendering.event(event, members + time).standardOutput)
-    } else {
-      StandardStream.error.write(text + "\n")
+    private func write(_ event: String, _ members: JSONMembers, _ text: String) {
+      if json {
+        let time: JSONMembers = ["time": CalendarTime.text(Timestamp.coarseNow().seconds)]
+        StandardStream.output.write(Rendering.event(event, members + time).standardOutput)
+      } else {
+        StandardStream.error.write(text + "\n")
+      }
     }
   }
 }

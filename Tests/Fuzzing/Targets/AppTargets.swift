@@ -74,12 +74,12 @@ private func checkPackets(_ input: ArraySlice<UInt8>) {
 /// Values that the host keeps in files. A record that can be read is written as one that reads as
 /// equal.
 private func checkRecords(_ bytes: [UInt8]) {
-  if let owner = GroupOwner(bytes) {
-    promise(GroupOwner(owner.encoded) == owner, "the owner of a group is written as another one")
+  if let owner = AppHome.GroupOwner(bytes) {
+    promise(AppHome.GroupOwner(owner.encoded) == owner, "the owner of a group is written as another one")
     promise(owner.encoded == bytes, "the owner of a group is written differently")
   }
-  let mark = ImportMark(bytes)
-  promise(ImportMark(mark.encoded) == mark, "a mark is written as another one")
+  let mark = InstalledApp.ImportMark(bytes)
+  promise(InstalledApp.ImportMark(mark.encoded) == mark, "a mark is written as another one")
   guard let record = try? JSONDecoder().decode(ImportRecord.self, from: Data(bytes)) else { return }
   let written = try? JSONDecoder().decode(ImportRecord.self, from: JSONEncoder().encode(record))
   promise(written == record, "the record of an import is written as another one")

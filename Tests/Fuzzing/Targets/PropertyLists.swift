@@ -17,7 +17,7 @@ func checkPropertyList(_ bytes: [UInt8]) {
   }
   guard case .dictionary(let values) = list else { return }
   let properties = BundleProperties(file: "Info.plist", values: values)
-  let faults = BundleFaults()
+  let faults = BundleProperties.Faults()
   let aliases = read { try properties.aliases(faults) } ?? []
   promise(aliases.allSatisfy { !$0.bundleIdentifier.isEmpty && !$0.platform.isEmpty }, "an alias names nothing")
   let groups = read { try properties.groups(faults) } ?? []

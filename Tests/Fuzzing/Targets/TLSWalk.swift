@@ -126,7 +126,7 @@ private struct Ends: ~Copyable {
     }
   }
 
-  private static func readOnce(_ end: inout TLSSession, _ count: Int) throws -> (ReadStep, [UInt8]) {
+  private static func readOnce(_ end: inout TLSSession, _ count: Int) throws -> (TLSSession.ReadStep, [UInt8]) {
     var buffer = [UInt8](repeating: 0, count: count)
     let step = try end.read(into: &buffer, 0..<count)
     return (step, buffer)

@@ -26,14 +26,14 @@ extension FuzzTarget {
 /// A request is the same in one piece and byte by byte, within its bounds, and only the gate's own
 /// secret opens.
 private func checkRequest(_ input: ArraySlice<UInt8>) {
-  var (whole, pieces) = (RequestParser(), RequestParser())
+  var (whole, pieces) = (Request.Parser(), Request.Parser())
   let outcome = whole.take(input)
-  var last = RequestParser.Outcome.unfinished
+  var last = Request.Parser.Outcome.unfinished
   for byte in input where last == .unfinished { last = pieces.take([byte]) }
   guard case .request(let request) = outcome else { return }
   promise(last == outcome, "a request in pieces is another one")
-  promise(request.fields.count <= RequestParser.mostFields, "there are too many fields")
-  promise(request.target.utf8.count <= RequestParser.longestTarget, "a path is too long")
+  promise(request.fields.count <= Request.Parser.mostFields, "there are too many fields")
+  promise(request.target.utf8.count <= Request.Parser.longestTarget, "a path is too long")
   if let gate = read({ try Gate(port: 80) }) { promise(!gate.knows(request), "a secret was guessed") }
   _ = (request.form, Route(request))
 }
@@ -72,8 +72,8 @@ private func checkRoutes(_ input: ArraySlice<UInt8>) {
   promise(
     records.interfaces.reduce(0) { $0 + $1.addresses.count } <= bytes.count / 16,
     "there are more addresses than messages")
-  if let link = LinkMessage(bytes) {
-    promise(bytes.count >= LinkMessage.length, "link \(link.index) is read from too few bytes")
+  if let link = InterfaceChanges.LinkMessage(bytes) {
+    promise(bytes.count >= InterfaceChanges.LinkMessage.length, "link \(link.index) is read from too few bytes")
   }
   var again = RouteRecords()
   again.begin()

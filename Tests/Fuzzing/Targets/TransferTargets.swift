@@ -28,7 +28,7 @@ extension FuzzTarget {
 
 /// The decoder of a stream, which later frames use again.
 private struct Decoder: ~Copyable {
-  var decompression = Decompression()
+  var decompression = IncomingData.Decompression()
 }
 // Unsafe: libFuzzer calls from one thread, and a decoder is costly to make for each input.
 nonisolated(unsafe) private var decoder = Decoder()

@@ -24,7 +24,7 @@ extension Meeting {
           return nil
         },
         {
-          try TransferStore(home: home).purge(at: StoreTime(0))
+          try TransferStore(home: home).purge(at: TransferStore.StoreTime(0))
           return nil
         },
       ],

@@ -53,7 +53,7 @@ final class Acknowledged {
   /// The sessions whose present part has failed: what is acknowledged of it may not be needed any more.
   private var failed: Set<SessionID> = []
   private var facts: [TransferID: Facts] = [:]
-  private var decompression = Decompression()
+  private var decompression = IncomingData.Decompression()
   /// How often a sender has said FINISH.
   private(set) var finishes = 0
   private(set) var broken: String?

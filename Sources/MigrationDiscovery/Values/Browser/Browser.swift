@@ -113,59 +113,61 @@ package struct Browser: LinkHandler {
   }
 }
 
-/// The addresses of a host in one packet: each once, and no more than needed, so that a packet
-/// costs little regardless of the number of instances in it.
-struct HeardAddresses: Sendable {
-  /// The most addresses of a host that count in a packet.
-  static let most = 32
+extension CachedInstance {
+  /// The addresses of a host in one packet: each once, and no more than needed, so that a packet
+  /// costs little regardless of the number of instances in it.
+  struct HeardAddresses: Sendable {
+    /// The most addresses of a host that count in a packet.
+    static let most = 32
 
-  /// The addresses with the seconds for which each is valid, in the packet's order; the last value
-  /// counts.
-  private(set) var addresses: [(IPAddress, UInt32)] = []
-  /// Whether they replace the older addresses of their family.
-  private(set) var flushesV4 = false
-  private(set) var flushesV6 = false
+    /// The addresses with the seconds for which each is valid, in the packet's order; the last value
+    /// counts.
+    private(set) var addresses: [(IPAddress, UInt32)] = []
+    /// Whether they replace the older addresses of their family.
+    private(set) var flushesV4 = false
+    private(set) var flushesV6 = false
 
-  mutating func add(_ address: IPAddress, ttl: UInt32, flushes: Bool) {
-    if let index = addresses.firstIndex(where: { $0.0 == address }) {
-      addresses[index].1 = ttl
-    } else if addresses.count < Self.most {
-      addresses.append((address, ttl))
-    } else {
-      return
-    }
-    if flushes {
-      if address.isV6 { flushesV6 = true } else { flushesV4 = true }
+    mutating func add(_ address: IPAddress, ttl: UInt32, flushes: Bool) {
+      if let index = addresses.firstIndex(where: { $0.0 == address }) {
+        addresses[index].1 = ttl
+      } else if addresses.count < Self.most {
+        addresses.append((address, ttl))
+      } else {
+        return
+      }
+      if flushes {
+        if address.isV6 { flushesV6 = true } else { flushesV4 = true }
+      }
     }
   }
-}
 
-/// The time during which a record is valid.
-struct Lifetime: Equatable, Sendable {
-  /// The longest lifetime that is accepted, in seconds.
-  private static let longest = 4500.0
-  /// The seconds for which a record remains valid after it is withdrawn or replaced (RFC 6762
-  /// §10.1, §10.2).
-  static let farewell = 1.0
+  /// The time during which a record is valid.
+  struct Lifetime: Equatable, Sendable {
+    /// The longest lifetime that is accepted, in seconds.
+    private static let longest = 4500.0
+    /// The seconds for which a record remains valid after it is withdrawn or replaced (RFC 6762
+    /// §10.1, §10.2).
+    static let farewell = 1.0
 
-  let received: Double
-  private(set) var expires: Double
+    let received: Double
+    private(set) var expires: Double
 
-  init(ttl: UInt32, now: Double) {
-    received = now
-    expires = now + min(Double(ttl), Self.longest)
+    init(ttl: UInt32, now: Double) {
+      received = now
+      expires = now + min(Double(ttl), Self.longest)
+    }
+
+    /// When to ask for it again (RFC 6762 §5.2).
+    var aging: Double { received + (expires - received) * 0.8 }
+
+    /// Whether at least half of its time is left, so that it counts as a known answer (RFC 6762
+    /// §7.1).
+    func isFresh(now: Double) -> Bool { (expires - now) * 2 >= expires - received }
+
+    func isOver(now: Double) -> Bool { expires <= now }
+    func isEnding(now: Double) -> Bool { expires <= now + Self.farewell }
+
+    /// Ends the lifetime, because the record was withdrawn.
+    mutating func end(now: Double) { expires = min(expires, now + Self.farewell) }
   }
-
-  /// When to ask for it again (RFC 6762 §5.2).
-  var aging: Double { received + (expires - received) * 0.8 }
-
-  /// Whether at least half of its time is left, so that it counts as a known answer (RFC 6762
-  /// §7.1).
-  func isFresh(now: Double) -> Bool { (expires - now) * 2 >= expires - received }
-
-  func isOver(now: Double) -> Bool { expires <= now }
-  func isEnding(now: Double) -> Bool { expires <= now + Self.farewell }
-
-  /// Ends the lifetime, because the record was withdrawn.
-  mutating func end(now: Double) { expires = min(expires, now + Self.farewell) }
 }

@@ -6,9 +6,9 @@ package struct Found: Hashable, Sendable {
   package let instance: UInt64?
   package let port: UInt16
   /// At least one, the most useful first.
-  package let addresses: [FoundAddress]
+  package let addresses: [Address]
 
-  package init(name: String, instance: UInt64?, port: UInt16, addresses: [FoundAddress]) {
+  package init(name: String, instance: UInt64?, port: UInt16, addresses: [Address]) {
     self.name = name
     self.instance = instance
     self.port = port
@@ -61,14 +61,14 @@ package struct Found: Hashable, Sendable {
   private static func merged(_ group: [Candidate]) -> Found? {
     guard let first = group.first else { return nil }
     let newest = group.dropFirst().reduce(first) { $1.isNewer(than: $0) ? $1 : $0 }
-    var addresses: Set<FoundAddress> = []
+    var addresses: Set<Address> = []
     for one in group {
-      addresses.formUnion(one.known.addresses.keys.map { FoundAddress($0, heardOn: one.interface) })
+      addresses.formUnion(one.known.addresses.keys.map { Address($0, heardOn: one.interface) })
     }
     let named = group.filter { $0.instance != nil }.max { $1.isNewer(than: $0) }
     return Found(
       name: String(decoding: newest.label, as: UTF8.self), instance: named?.instance, port: newest.location.port,
-      addresses: FoundAddress.inOrder(addresses))
+      addresses: Address.inOrder(addresses))
   }
 
   /// The sort order of instances with the same name; no two different instances have the same
@@ -77,34 +77,34 @@ package struct Found: Hashable, Sendable {
     [instance == nil ? 0 : 1, instance ?? 0, UInt64(port)]
       + addresses.flatMap { [UInt64($0.interface), $0.address.isV6 ? 6 : 4] + $0.address.bytes.map(UInt64.init) }
   }
-}
 
-/// An address of an instance.
-package struct FoundAddress: Hashable, Sendable {
-  package let address: IPAddress
-  /// The interface of a link-local address, which is its scope; 0 for all others.
-  package let interface: UInt32
+  /// An address of an instance.
+  package struct Address: Hashable, Sendable {
+    package let address: IPAddress
+    /// The interface of a link-local address, which is its scope; 0 for all others.
+    package let interface: UInt32
 
-  package init(_ address: IPAddress, heardOn interface: UInt32) {
-    self.address = address
-    self.interface = address.isLinkLocal ? interface : 0
-  }
-
-  /// Addresses in the order in which to use them: addresses that routers know; addresses of a link,
-  /// IPv6 first, which names its interface; addresses of this device. In the other groups IPv4 is
-  /// first, because it is shorter to read.
-  static func inOrder(_ addresses: Set<FoundAddress>) -> [FoundAddress] {
-    addresses.sorted { left, right in
-      let ranks = (left.rank, right.rank)
-      if ranks.0 != ranks.1 { return ranks.0 < ranks.1 }
-      if left.interface != right.interface { return left.interface < right.interface }
-      return left.address.bytes.lexicographicallyPrecedes(right.address.bytes)
+    package init(_ address: IPAddress, heardOn interface: UInt32) {
+      self.address = address
+      self.interface = address.isLinkLocal ? interface : 0
     }
-  }
 
-  private var rank: Int {
-    if address.isLoopback { return address.isV6 ? 5 : 4 }
-    if address.isLinkLocal { return address.isV6 ? 2 : 3 }
-    return address.isV6 ? 1 : 0
+    /// Addresses in the order in which to use them: addresses that routers know; addresses of a link,
+    /// IPv6 first, which names its interface; addresses of this device. In the other groups IPv4 is
+    /// first, because it is shorter to read.
+    static func inOrder(_ addresses: Set<Address>) -> [Address] {
+      addresses.sorted { left, right in
+        let ranks = (left.rank, right.rank)
+        if ranks.0 != ranks.1 { return ranks.0 < ranks.1 }
+        if left.interface != right.interface { return left.interface < right.interface }
+        return left.address.bytes.lexicographicallyPrecedes(right.address.bytes)
+      }
+    }
+
+    private var rank: Int {
+      if address.isLoopback { return address.isV6 ? 5 : 4 }
+      if address.isLinkLocal { return address.isV6 ? 2 : 3 }
+      return address.isV6 ? 1 : 0
+    }
   }
 }

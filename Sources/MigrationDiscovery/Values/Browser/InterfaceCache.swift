@@ -35,7 +35,7 @@ struct InterfaceCache: Sendable {
       if takePointer(name, record.ttl, link, source, now: now, patience, &mayGiveWay) { isHeeded = true }
     }
     guard !instances.isEmpty else { return isHeeded }
-    var heard: [DNSName: HeardAddresses] = [:]
+    var heard: [DNSName: CachedInstance.HeardAddresses] = [:]
     for record in records {
       switch record.data {
       case .service(let location) where instances[record.name] != nil:
@@ -43,7 +43,8 @@ struct InterfaceCache: Sendable {
       case .text(let bytes) where instances[record.name] != nil:
         instances[record.name]?.take(id: Service.instance(ofText: bytes), ttl: record.ttl, now: now)
       case .address(let address) where address.isDevice && (isLoopback || !address.isLoopback):
-        heard[record.name, default: HeardAddresses()].add(address, ttl: record.ttl, flushes: record.flushes)
+        heard[record.name, default: CachedInstance.HeardAddresses()].add(
+          address, ttl: record.ttl, flushes: record.flushes)
         continue
       default: continue
       }
@@ -68,7 +69,7 @@ struct InterfaceCache: Sendable {
     guard name.label(before: ServiceNames.type) != nil else { return false }
     if instances[name] != nil {
       if ttl > 0 {
-        instances[name]?.pointer = Lifetime(ttl: ttl, now: now)
+        instances[name]?.pointer = CachedInstance.Lifetime(ttl: ttl, now: now)
         instances[name]?.link = link
       } else {
         instances[name]?.pointer.end(now: now)
@@ -84,7 +85,7 @@ struct InterfaceCache: Sendable {
       mayGiveWay -= 1
       remove(leaving)
     }
-    instances[name] = CachedInstance(link, Lifetime(ttl: ttl, now: now), from: source, now: now)
+    instances[name] = CachedInstance(link, CachedInstance.Lifetime(ttl: ttl, now: now), from: source, now: now)
     shares[source, default: 0] += 1
     return true
   }

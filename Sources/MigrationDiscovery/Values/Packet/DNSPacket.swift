@@ -34,15 +34,15 @@ package struct DNSPacket: Hashable, Sendable {
 
 extension DNSPacket {
   /// Reads a packet. Bytes behind its last record are ignored.
-  package init(_ bytes: [UInt8], longest: Int = MulticastDNS.longestPacket) throws(PacketError) {
+  package init(_ bytes: [UInt8], longest: Int = MulticastDNS.longestPacket) throws(Mistake) {
     guard bytes.count <= longest else { throw .tooLong }
-    var reader = PacketReader(bytes)
+    var reader = Reader(bytes)
     self.init(id: try reader.word(), flags: try reader.word())
     var counts: [Int] = []
     for _ in 0..<4 { counts.append(Int(try reader.word())) }
     let records = counts[1] + counts[2] + counts[3]
     guard counts[0] + records <= Self.mostRecords else { throw .tooMany }
-    guard counts[0] * PacketReader.shortestQuestion + records * PacketReader.shortestRecord <= reader.left else {
+    guard counts[0] * Reader.shortestQuestion + records * Reader.shortestRecord <= reader.left else {
       throw .truncated
     }
     for _ in 0..<counts[0] { questions.append(try reader.question()) }
@@ -54,7 +54,7 @@ extension DNSPacket {
   /// The packet in its sent form. Plain resolvers do not expect compression in SRV records (RFC
   /// 6762 §18.14).
   package func encoded(compressingTargets: Bool = true) -> [UInt8] {
-    var writer = PacketWriter(compressesTargets: compressingTargets)
+    var writer = Writer(compressesTargets: compressingTargets)
     writer.word(id)
     writer.word(flags)
     for count in [questions.count, answers.count, authorities.count, additionals.count] { writer.word(UInt16(count)) }
@@ -64,20 +64,20 @@ extension DNSPacket {
     for record in additionals { writer.record(record) }
     return writer.bytes
   }
-}
 
-/// Why bytes are not a packet. The whole packet is dropped.
-package enum PacketError: Error, Equatable, Sendable {
-  /// It exceeds the maximum length, with or without its compression.
-  case tooLong
-  /// It announces more questions and records than `DNSPacket.mostRecords`.
-  case tooMany
-  /// It ends too early.
-  case truncated
-  /// A name has a label of an unknown kind, is too long, or does not point backwards.
-  case name
-  /// A record's length does not match its type.
-  case length
+  /// Why bytes are not a packet. The whole packet is dropped.
+  package enum Mistake: Error, Equatable, Sendable {
+    /// It exceeds the maximum length, with or without its compression.
+    case tooLong
+    /// It announces more questions and records than `DNSPacket.mostRecords`.
+    case tooMany
+    /// It ends too early.
+    case truncated
+    /// A name has a label of an unknown kind, is too long, or does not point backwards.
+    case name
+    /// A record's length does not match its type.
+    case length
+  }
 }
 
 /// A domain name: labels of bytes. A dot in a label is an ordinary byte.

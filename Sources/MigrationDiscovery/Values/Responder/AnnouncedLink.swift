@@ -154,15 +154,15 @@ struct AnnouncedLink: Sendable {
     held.removeAll { $0.due <= now }
     return wanted
   }
-}
 
-/// A question whose asker sends more known answers (RFC 6762 §7.2).
-struct HeldQuestion: Sendable {
-  /// The longest time for which it is held back, regardless of how many packets follow, in seconds.
-  static let longest = 2.0
+  /// A question whose asker sends more known answers (RFC 6762 §7.2).
+  struct HeldQuestion: Sendable {
+    /// The longest time for which it is held back, regardless of how many packets follow, in seconds.
+    static let longest = 2.0
 
-  let source: Source
-  var wanted: AnswerSet
-  let since: Double
-  var due: Double
+    let source: Source
+    var wanted: AnswerSet
+    let since: Double
+    var due: Double
+  }
 }

@@ -242,44 +242,44 @@ package struct Responder: LinkHandler {
     }
     return actions
   }
-}
 
-/// The device's own records, for recognising its own packets when they come back.
-private struct OwnWords {
-  /// The records that are announced on the link.
-  let here: [(kind: AnswerKind, record: DNSRecord)]
-  private let host: DNSName
-  /// The addresses of all links, because two interfaces may lead to one network.
-  private let addresses: Set<IPAddress>
+  /// The device's own records, for recognising its own packets when they come back.
+  private struct OwnWords {
+    /// The records that are announced on the link.
+    let here: [(kind: AnswerKind, record: DNSRecord)]
+    private let host: DNSName
+    /// The addresses of all links, because two interfaces may lead to one network.
+    private let addresses: Set<IPAddress>
 
-  init(_ records: OwnRecords, _ links: [Link: AnnouncedLink], on link: Link) {
-    let known = links[link]?.addresses ?? []
-    here = AnswerSet.announced.flatMap { kind in records.records(kind, known).map { (kind, $0) } }
-    host = records.host
-    addresses = Set(links.values.flatMap(\.addresses))
+    init(_ records: OwnRecords, _ links: [Link: AnnouncedLink], on link: Link) {
+      let known = links[link]?.addresses ?? []
+      here = AnswerSet.announced.flatMap { kind in records.records(kind, known).map { (kind, $0) } }
+      host = records.host
+      addresses = Set(links.values.flatMap(\.addresses))
+    }
+
+    /// Whether this device announces the same record, on any of its links.
+    func has(_ record: DNSRecord) -> Bool {
+      if case .address(let address) = record.data { return record.name == host && addresses.contains(address) }
+      return here.contains { $0.record.says(record) }
+    }
   }
 
-  /// Whether this device announces the same record, on any of its links.
-  func has(_ record: DNSRecord) -> Bool {
-    if case .address(let address) = record.data { return record.name == host && addresses.contains(address) }
-    return here.contains { $0.record.says(record) }
-  }
-}
+  /// Counts conflicts over names, so that a device that contradicts without limit is not answered
+  /// without limit (RFC 6762 §8.1, with a period of ten seconds).
+  struct NameConflicts: Sendable {
+    /// This many conflicts within this many seconds are too many.
+    private static let most = 15
+    private static let span = 60.0
+    /// The pause before the next probe in this case, in seconds.
+    private static let wait = 5.0
 
-/// Counts conflicts over names, so that a device that contradicts without limit is not answered
-/// without limit (RFC 6762 §8.1, with a period of ten seconds).
-struct NameConflicts: Sendable {
-  /// This many conflicts within this many seconds are too many.
-  private static let most = 15
-  private static let span = 60.0
-  /// The pause before the next probe in this case, in seconds.
-  private static let wait = 5.0
+    private var times: [Double] = []
 
-  private var times: [Double] = []
-
-  /// Counts a conflict. Returns how long the next probe has to wait, or nil for the usual time.
-  mutating func count(now: Double) -> Double? {
-    times = times.filter { now - $0 < Self.span }.suffix(Self.most - 1) + [now]
-    return times.count >= Self.most ? Self.wait : nil
+    /// Counts a conflict. Returns how long the next probe has to wait, or nil for the usual time.
+    mutating func count(now: Double) -> Double? {
+      times = times.filter { now - $0 < Self.span }.suffix(Self.most - 1) + [now]
+      return times.count >= Self.most ? Self.wait : nil
+    }
   }
 }
