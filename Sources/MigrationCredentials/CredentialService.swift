@@ -109,26 +109,6 @@ package struct CredentialService<Storage: CredentialStorage>: Sendable {
     }
   }
 
-  /// The app's own record counts first; its clip's authorization also holds for the app.
-  private func account(_ user: String) throws(CredentialStatus) -> AccountState? {
-    do {
-      if let state = try storage.account(user, of: principal.owner) { return state }
-      guard let clip = principal.clip else { return nil }
-      return try storage.account(user, of: clip)
-    } catch {
-      throw CredentialStatus(error)
-    }
-  }
-
-  /// The owners that a query addresses, in the order of its results.
-  private func owners(of query: CredentialQuery) throws(CredentialStatus) -> [CredentialOwner] {
-    let readable = [principal.owner, principal.clip].compactMap(\.self)
-    guard let group = query.group else { return readable }
-    let meant = readable.filter { $0.identifier == group }
-    guard !meant.isEmpty else { throw .missingEntitlement }
-    return meant
-  }
-
   private func matching(
     _ query: CredentialQuery, of owner: CredentialOwner
   ) throws(CredentialStorageError) -> [StoredCredential] {

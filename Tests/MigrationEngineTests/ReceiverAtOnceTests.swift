@@ -100,7 +100,7 @@ import Testing
     expect(begun.contains { $0.hasPrefix("tell 102: failed 5") })
     expect(phase(script), is: "engaged in 100 by 1; engaged in 105 by 3")
     // Its transfer waits on the disk.
-    expect(script.engine.transfers[of: 102]?.keeping, is: .released)
+    expect(script.engine.transfers[of: 102]?.holding, is: .released)
   }
 
   @Test func `a sender that comes back fences off its own session, and no other one`() {

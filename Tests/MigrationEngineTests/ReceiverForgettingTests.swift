@@ -14,7 +14,7 @@ import Testing
 
   @Test(arguments: [true, false])
   func `its session ends, what is staged is removed, and its key is a stranger's`(keeps: Bool) throws {
-    var script = keeps ? Script.keeping() : Script()
+    var script = keeps ? Script.staying() : Script()
     script.open()
     script.receive()
     let told = script.feed(.forgotten(Script.transfer))
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test func `a transfer whose sender is away is removed, and a place is free`() {
-    var script = Script.keeping()
+    var script = Script.staying()
     script.open()
     script.receive()
     _ = script.feed(.broke(Script.id(1), Script.cut))
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test func `an import that runs is completed, and nothing follows it`() {
-    var script = Script.keeping()
+    var script = Script.staying()
     script.open()
     script.pair()
     script.plan(Script.plan(parts: 2))
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test func `a device that is forgotten before its plan is recorded has none`() {
-    var script = Script.keeping()
+    var script = Script.staying()
     script.open()
     script.pair()
     script.plan()

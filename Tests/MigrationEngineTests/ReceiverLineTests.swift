@@ -10,7 +10,7 @@ import Testing
 
   /// A receiver that serves key 1, for which keys 5 and 6 wait in this order.
   private func waiting() -> Script {
-    var script = Script.keeping()
+    var script = Script.staying()
     script.open()
     script.receive()
     expect(script.returns(15, key: 5), is: ["turn away 15: busy at 1"])
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test func `a transfer that comes back waits in the line too, and its result is told to it at once`() {
-    var script = Script.keepingAndAnswered()
+    var script = Script.stayingAndAnswered()
     _ = script.feed(.codeMade(.success(Script.code)))
     script.pair(2, as: 101)
     expect(script.returns(15, key: 5), is: ["turn away 15: busy at 1"])

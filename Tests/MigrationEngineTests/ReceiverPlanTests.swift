@@ -487,7 +487,7 @@ import Testing
   }
 
   @Test func `a receiver that stays takes a plan with a failed part again, and waits for its sender no longer`() {
-    var script = Script.keeping()
+    var script = Script.staying()
     script.open()
     script.pair()
     script.plan(Script.plan(parts: 2))
@@ -509,7 +509,7 @@ import Testing
   }
 
   @Test func `a refused plan gives way to another pairing although its sender has not sent RECEIPT`() {
-    var script = Script.keeping()
+    var script = Script.staying()
     script.open()
     script.pair()
     script.plan()

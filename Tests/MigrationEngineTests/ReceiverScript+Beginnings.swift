@@ -22,7 +22,7 @@ extension ReceiverScript {
   }
 
   /// A receiver that stays.
-  static func keeping(giveUpAfter: Double = 600) -> ReceiverScript {
+  static func staying(giveUpAfter: Double = 600) -> ReceiverScript {
     var settings = settings()
     settings.keeps = true
     settings.giveUpAfter = giveUpAfter
@@ -30,8 +30,8 @@ extension ReceiverScript {
   }
 
   /// A receiver that stays; one transfer of key 1 is done, and its sender has not sent RECEIPT.
-  static func keepingAndAnswered() -> ReceiverScript {
-    var script = keeping()
+  static func stayingAndAnswered() -> ReceiverScript {
+    var script = staying()
     script.open()
     script.receive()
     script.conclude()

@@ -6,7 +6,7 @@ import MigrationWire
 extension SourceBatch {
   /// Whether a file is looked at once more when those that belong together with it have been read.
   func isCaptured(_ index: Int) -> Bool {
-    !groups.isEmpty && groups[index] >= 0 && !ItemUnit.isMemory(tree.name(tree.nodes[index]))
+    !unitGroups.isEmpty && unitGroups[index] >= 0 && !ItemUnit.isMemory(tree.name(tree.nodes[index]))
   }
 }
 
@@ -15,9 +15,9 @@ extension ArchiveExport {
   /// others that were read.
   func torn(_ number: WorkList.Batch) -> [Int] {
     guard let batch = state.withLock({ $0.batches[number] }) else { return [] }
-    let groups = batch.source.groups
-    let read = Set(batch.captured.keys.map { groups[$0] })
-    let captured = batch.captured.merging(batch.uncaptured.filter { read.contains(groups[$0.key]) }) { read, _ in read }
+    let units = batch.source.unitGroups
+    let read = Set(batch.captured.keys.map { units[$0] })
+    let captured = batch.captured.merging(batch.uncaptured.filter { read.contains(units[$0.key]) }) { read, _ in read }
     var torn: [Int] = []
     var current: (parent: Int32, directory: Source)?
     for (index, generation) in captured.sorted(by: { $0.key < $1.key }) {

@@ -21,7 +21,7 @@ package struct SourceBatch<Source: SourceDirectory>: Sendable {
   /// does, or if the destination has reported no names.
   private var units: [Int32] = []
   /// For each item, the number of those that are captured together with it, or -1; empty if none are.
-  private(set) var groups: [Int32] = []
+  private(set) var unitGroups: [Int32] = []
   /// Those of them that were removed at the destination.
   private var removed: Set<Int> = []
   /// Those of which only the metadata is new.
@@ -44,7 +44,7 @@ package struct SourceBatch<Source: SourceDirectory>: Sendable {
   func checked(by settings: ExportSettings) -> SourceBatch {
     var batch = self
     batch.lacks = tree.lacks(of: settings.traits, beneath: prefix)
-    batch.groups = tree.units(captured: true)
+    batch.unitGroups = tree.units(captured: true)
     if settings.held.hasNames { batch.findUnits(settings) }
     return batch
   }

@@ -126,8 +126,8 @@ extension FolderImport {
     var unmet: [ArrivedItem] = []
     func judge(_ item: ArrivedItem, isGone: Bool) {
       let since = since(item)
-      let earlier = NameFacts.Earlier(isGone && !arrived.mayBeUnread(item.path) ? .gone : .same, since)
-      switch NameFacts(item.kind == .directory ? .folder : .leaf, earlier, existing: .merge).fate {
+      let earlier = ItemFate.Earlier(isGone && !arrived.mayBeUnread(item.path) ? .gone : .same, since)
+      switch ItemFate(item.kind == .directory ? .folder : .leaf, earlier, existing: .merge).fate {
       case .stays: arrived.noteStayed(item.target)
       case .nothing: gone.append(item)
       case .removedHere:
@@ -146,7 +146,7 @@ extension FolderImport {
     }
     try arrived.visit { item in
       guard staging.roots?.contains(Array(item.path.root)) != false else { return }
-      if ItemUnit.isMark(item.path.name), let folder = item.path.parent { folders.insert(folder) }
+      if ItemUnit.isRepositoryName(item.path.name), let folder = item.path.parent { folders.insert(folder) }
       if existing == .setAside {
         // Everything that the sender has comes.
         judge(item, isGone: !hasCome(item.path))

@@ -76,7 +76,7 @@ extension FolderImport {
     return .cannotBeStored(.notTaken, nil)
   }
 
-  /// Gathers the facts for `NameFacts`.
+  /// Gathers the facts for `ItemFate`.
   private mutating func fateByName(of item: Item) throws(Failure) -> Fate {
     if let hindrance = try hindrance(of: item) { return .cannotBeStored(.noPlace, hindrance) }
     if let fate = try fateInUnit(of: item) { return fate }
@@ -115,8 +115,8 @@ extension FolderImport {
 
   /// What has the item's own name, as far as the fate depends on it.
   private mutating func own(
-    _ item: Item, _ occupant: ExistingEntry, _ facts: inout NameFacts
-  ) throws(Failure) -> NameFacts.Own {
+    _ item: Item, _ occupant: ExistingEntry, _ facts: inout ItemFate
+  ) throws(Failure) -> ItemFate.Own {
     guard item.kind == .directory else {
       if try occupant.isSame(as: stagedOccupant(item.path)) { return .itself }
       // Equal size and time prove nothing of an item whose content the sender found to be another.
@@ -136,7 +136,7 @@ extension FolderImport {
 
   /// How a fate is performed; `target` is where the earlier version lies, or the item's own name.
   private mutating func fate(
-    _ fate: NameFacts.Fate, of item: Item, at target: ArchivePath
+    _ fate: ItemFate.Fate, of item: Item, at target: ArchivePath
   ) throws(Failure) -> Fate {
     switch fate {
     case .arrives: .arrives(at: target)

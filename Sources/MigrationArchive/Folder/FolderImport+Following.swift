@@ -69,7 +69,7 @@ extension FolderImport {
       notStored[record.path] = (.notTaken, nil)
       return nil
     }
-    var facts = NameFacts(.leaf, NameFacts.Earlier(.metadata, since(earlier)), existing: .merge)
+    var facts = ItemFate(.leaf, ItemFate.Earlier(.metadata, since(earlier)), existing: .merge)
     facts.earlier?.isWantedAgain = arrived.removals(of: record.path) == .again
     switch facts.fate {
     case .follows: return earlier

@@ -114,7 +114,7 @@ extension FolderImport {
 
   /// Whether a directory on both sides is under version control on one of them.
   func isWhole(_ directory: Item) throws(Failure) -> Bool {
-    for name in ItemUnit.markNames {
+    for name in ItemUnit.repositoryNames {
       if let path = try? directory.path.appending(name.span), try isStaged(path, directory) { return true }
       guard let target = try? directory.target.appending(name.span) else { continue }
       do throws(SystemError) {

@@ -74,11 +74,11 @@ package struct PresentItems: Equatable, Sendable {
   ) throws {
     var folders: Set<ArchivePath> = []
     var places = DestinationLook(destination)
-    func earlier(_ item: ArrivedItem) -> NameFacts.Earlier {
-      NameFacts.Earlier(.same, places.since(item), isWantedAgain: arrived.removals(of: item.path) == .again)
+    func earlier(_ item: ArrivedItem) -> ItemFate.Earlier {
+      ItemFate.Earlier(.same, places.since(item), isWantedAgain: arrived.removals(of: item.path) == .again)
     }
     try arrived.visit { item in
-      if ItemUnit.isMark(item.path.name), let folder = item.path.parent { folders.insert(folder) }
+      if ItemUnit.isRepositoryName(item.path.name), let folder = item.path.parent { folders.insert(folder) }
       let earlier = earlier(item)
       guard let mark = item.presentMark(keys, timeGranularity: timeGranularity, isAway: earlier.isAway) else { return }
       note(mark, earlier, keys.stateMarks(of: item, timeGranularity: timeGranularity))
@@ -91,7 +91,7 @@ package struct PresentItems: Equatable, Sendable {
         note(keys.presentMark(directory: item.path, modified: version.modified), earlier)
       }
       guard let changed = item.changed, states.count < Limits.presentMarks else { return }
-      if case .merges = NameFacts(.folder, earlier, existing: .merge).fate {
+      if case .merges = ItemFate(.folder, earlier, existing: .merge).fate {
         states.append(keys.stateMark(directory: item.path, modified: item.modified, changed: changed))
       }
     }
@@ -103,10 +103,10 @@ package struct PresentItems: Equatable, Sendable {
   }
 
   private mutating func note(
-    _ mark: Mark, _ earlier: NameFacts.Earlier, _ state: (state: Mark, content: Mark)? = nil
+    _ mark: Mark, _ earlier: ItemFate.Earlier, _ state: (state: Mark, content: Mark)? = nil
   ) {
     guard max(present.count, removed.count, states.count) < Limits.presentMarks else { return }
-    switch NameFacts(.leaf, earlier, existing: .merge).fate {
+    switch ItemFate(.leaf, earlier, existing: .merge).fate {
     case .known:
       guard let state else { return present.append(mark) }
       arrived.append(mark)
@@ -133,7 +133,7 @@ package struct PresentItems: Equatable, Sendable {
     init(_ destination: SharedDirectory) { self.destination = destination }
 
     /// Whether anything else was done with an item does not matter here.
-    mutating func since(_ item: ArrivedItem) -> NameFacts.Since {
+    mutating func since(_ item: ArrivedItem) -> ItemFate.Since {
       let parent = item.target.parent
       if current == nil || current?.path != parent {
         do throws(SystemError) {
@@ -187,7 +187,7 @@ package struct PresentItems: Equatable, Sendable {
       do throws(SystemError) {
         let directory = try destination.directory.openDirectoryBeneath(place.bytes)
         let names = try directory.names()
-        if !isSplit, names.contains(where: { ItemUnit.isMark($0[...]) }) { continue }
+        if !isSplit, names.contains(where: { ItemUnit.isRepositoryName($0[...]) }) { continue }
         let members = isSplit ? [] : ItemUnit.members(of: names)
         for name in names where !members.contains(name) {
           guard let child = try? path.appending(name.span), let childPlace = try? place.appending(name.span) else {
@@ -235,8 +235,8 @@ extension ArrivedItems {
     var places = PresentItems.DestinationLook(area.destination.directory)
     var counts: [[UInt8]: UInt64] = [:]
     try visit { item in
-      let facts = NameFacts(
-        item.kind == .directory ? .folder : .leaf, NameFacts.Earlier(.same, places.since(item)), existing: .merge)
+      let facts = ItemFate(
+        item.kind == .directory ? .folder : .leaf, ItemFate.Earlier(.same, places.since(item)), existing: .merge)
       if !item.isRemovalMeant, facts.fate == .removedHere { counts[Array(item.path.root), default: 0] += 1 }
     }
     return counts.map { root, items in

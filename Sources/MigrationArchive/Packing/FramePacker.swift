@@ -81,15 +81,15 @@ final class FramePacker {
     let size = status.kind == .regular ? UInt64(status.size) : 0
     let isTaken = held.isTaken(keys.takenMark(path: path))
     let mark = settings.presentMark(path, status, target: target)
-    let own: NameFacts.Own = held.isPresent(mark) ? .equal : isTaken ? .entry : .free
-    var earlier: NameFacts.Earlier?
+    let own: ItemFate.Own = held.isPresent(mark) ? .equal : isTaken ? .entry : .free
+    var earlier: ItemFate.Earlier?
     if held.isRemoved(mark) {
-      earlier = NameFacts.Earlier(.same, .removed)
+      earlier = ItemFate.Earlier(.same, .removed)
     } else if held.has(mark, .arrived) {
       guard !isWanted, settings.isInArrivedState(path, status) else { return isWanted ? .send : .compare }
-      earlier = NameFacts.Earlier(.same, .untouched)
+      earlier = ItemFate.Earlier(.same, .untouched)
     }
-    switch NameFacts(.leaf, earlier, own: own, existing: isTaken ? .skip : .merge).fate {
+    switch ItemFate(.leaf, earlier, own: own, existing: isTaken ? .skip : .merge).fate {
     case .present where isTaken || !isWanted, .known: leaveOut(size: size)
     case .removedHere where !isWanted: leaveOut(size: size, isRemoved: true)
     case .kept:
@@ -108,9 +108,9 @@ final class FramePacker {
   }
 
   /// The fate of a file of which only the time of change is new.
-  func fate(of path: ArchivePath, _ status: FileStatus, _ sum: ContentSum) -> NameFacts.Fate {
-    NameFacts(
-      .leaf, NameFacts.Earlier(settings.hasArrivedContent(path, status, sum) ? .metadata : .content, .untouched),
+  func fate(of path: ArchivePath, _ status: FileStatus, _ sum: ContentSum) -> ItemFate.Fate {
+    ItemFate(
+      .leaf, ItemFate.Earlier(settings.hasArrivedContent(path, status, sum) ? .metadata : .content, .untouched),
       existing: .merge
     ).fate
   }

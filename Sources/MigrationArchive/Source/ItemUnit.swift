@@ -6,7 +6,7 @@ import MigrationWire
 enum ItemUnit {
   private static let endings = ["-journal", "-shm", "-wal"].map { Array($0.utf8) }
   /// The entries by which a folder is under version control.
-  static let markNames = [".git", ".hg", ".svn"].map { Array($0.utf8) }
+  static let repositoryNames = [".git", ".hg", ".svn"].map { Array($0.utf8) }
   /// The length of the longest ending.
   static let longestEnding = 8
 
@@ -26,7 +26,7 @@ enum ItemUnit {
 
   /// Whether the entries of a folder with such an entry are captured together: LevelDB names its newest
   /// state in CURRENT, and a message of a Maildir moves from `new` to `cur`.
-  static func isCapturedMark(_ name: ArraySlice<UInt8>, _ kind: ItemKind) -> Bool {
+  static func isCapturedRepositoryName(_ name: ArraySlice<UInt8>, _ kind: ItemKind) -> Bool {
     switch kind {
     case .file: name == Array("CURRENT".utf8)[...]
     case .directory: name == Array("cur".utf8)[...]
@@ -49,8 +49,8 @@ enum ItemUnit {
   }
 
   /// Whether a folder with an entry of this name is under version control.
-  static func isMark(_ name: ArraySlice<UInt8>) -> Bool {
-    name.first == UInt8(ascii: ".") && markNames.contains { $0[...] == name }
+  static func isRepositoryName(_ name: ArraySlice<UInt8>) -> Bool {
+    name.first == UInt8(ascii: ".") && repositoryNames.contains { $0[...] == name }
   }
 
   /// Those of the names in one folder that are sidecar files of another one, or have sidecar files.
@@ -78,7 +78,9 @@ extension SourceTree {
     var sidecars: [Name: [Int]] = [:]
     for (index, node) in nodes.enumerated() {
       let name = name(node)
-      if ItemUnit.isMark(name) || isCaptured && ItemUnit.isCapturedMark(name, node.kind) { folders.insert(node.parent) }
+      if ItemUnit.isRepositoryName(name) || isCaptured && ItemUnit.isCapturedRepositoryName(name, node.kind) {
+        folders.insert(node.parent)
+      }
       if isCaptured, node.kind == .file, let mailbox = ItemUnit.mailbox(ofIndex: name) {
         sidecars[Name(parent: max(node.parent, -1), name: mailbox), default: []].append(index)
       }

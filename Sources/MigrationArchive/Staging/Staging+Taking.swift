@@ -3,7 +3,7 @@ package import MigrationWire
 
 extension Staging {
   /// The items that a session accepts.
-  struct Admission: Equatable, Sendable {
+  struct Taking: Equatable, Sendable {
     /// Those that the user of this device takes; nil for all.
     let permit: ArrivalPermit?
     /// The roots that are not left out; nil for all.
@@ -27,33 +27,33 @@ extension Staging {
   /// What is staged and not taken any more is removed: it is refused by name, or forgotten with its
   /// root. What was refused and is taken now may come.
   package func take(only permit: ArrivalPermit?, of roots: Set<[UInt8]>? = nil) throws(Failure) {
-    let admitted = Admission(permit: permit, roots: roots)
-    guard admission.withLock({ $0 }) != admitted else { return }
+    let taken = Taking(permit: permit, roots: roots)
+    guard taking.withLock({ $0 }) != taken else { return }
     let hasRefused = shared.withLock { $0.ledger.refusedTotal.items > 0 || !$0.ledger.refusedWithoutRecord.isEmpty }
     // An import that has begun is completed.
     let mayRemove = if case .imported = stage { false } else { shared.withLock { $0.moving.isEmpty } }
     do {
-      if stage == .receiving, hasRefused { try allow(admitted) }
-      if mayRemove, !admitted.isAll(of: announced) { try remove(besides: admitted) }
+      if stage == .receiving, hasRefused { try allow(taken) }
+      if mayRemove, !taken.isAll(of: announced) { try remove(besides: taken) }
     } catch let error as Failure {
       throw error
     } catch {
       throw Failure(.storage, "the journal cannot be read or written", cause: error as? SystemError)
     }
-    admission.withLock { $0 = admitted }
+    taking.withLock { $0 = taken }
   }
 
   /// Forgets the refusals of what is taken now, and of roots that are left out. Every claim about these
   /// states is void: nothing of them is on the disk.
-  private func allow(_ admitted: Admission) throws {
+  private func allow(_ taken: Taking) throws {
     var void: [JournalRecord] = []
     var allowed: [Mark: (path: ArchivePath, generation: Generation)] = [:]
     try journal.forEach(upTo: journal.position) { position, claim in
       guard case .refused(let path, let generation, _, let reason) = claim,
         shared.withLock({ $0.ledger.isRefused(path, generation) })
       else { return }
-      let isAllowed = (reason == .notTaken || reason == .targetNotStored) && admitted.allows(path)
-      guard isAllowed || !admitted.hasRoot(of: path) else { return }
+      let isAllowed = (reason == .notTaken || reason == .targetNotStored) && taken.allows(path)
+      guard isAllowed || !taken.hasRoot(of: path) else { return }
       void.append(.void(at: position))
       allowed[keys.mark(path: path, generation: generation)] = (path, generation)
     }
@@ -75,17 +75,17 @@ extension Staging {
   }
 
   /// Removes the staged items that are not taken.
-  private func remove(besides admitted: Admission) throws {
+  private func remove(besides taken: Taking) throws {
     let places = disk.places()
     let isConcluded = if case .concluded = stage { true } else { false }
     var gone: [ArchivePath] = []
     var roots: Set<[UInt8]> = []
     try journal.forEach(upTo: journal.position) { _, claim in
       guard let record = claim.completedItem, shared.withLock({ $0.ledger.holds(record) }) else { return }
-      if !admitted.hasRoot(of: record.path) {
+      if !taken.hasRoot(of: record.path) {
         shared.withLock { $0.ledger.drop(record) }
         roots.insert(Array(record.path.root))
-      } else if try !admitted.allows(record) && (!isConcluded || places.kind(of: record.path) != nil) {
+      } else if try !taken.allows(record) && (!isConcluded || places.kind(of: record.path) != nil) {
         try refuse(record, .notTaken, nil, in: places)
       } else {
         return
@@ -94,7 +94,7 @@ extension Staging {
     }
     var claims = try roots.map { JournalRecord.discardedTree(try ArchivePath($0)) }
     for (path, _) in shared.withLock({ $0.ledger.incompleteFiles })
-    where !admitted.hasRoot(of: path) || !admitted.allows(path) {
+    where !taken.hasRoot(of: path) || !taken.allows(path) {
       claims.append(.discarded(path))
       shared.withLock { shared in if let number = shared.ledger.discard(path) { shared.open[number] = nil } }
       gone.append(path)

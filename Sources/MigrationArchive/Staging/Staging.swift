@@ -114,13 +114,13 @@ package final class Staging: Sendable {
   }
 
   /// What the newest session accepts; nil before the first one of this process.
-  let admission = Mutex<Admission?>(nil)
+  let taking = Mutex<Taking?>(nil)
 
   /// The items that the user of this device takes; nil for all.
-  var permit: ArrivalPermit? { admission.withLock { $0?.permit } }
+  var permit: ArrivalPermit? { taking.withLock { $0?.permit } }
 
   /// The permitted first components of paths; nil for an app, which announces none.
-  var roots: Set<[UInt8]>? { admission.withLock { $0?.roots } ?? announced }
+  var roots: Set<[UInt8]>? { taking.withLock { $0?.roots } ?? announced }
 
   /// What the same device has brought of this part before; nil where that is not recorded.
   package var arrivals: ArrivedItems? {

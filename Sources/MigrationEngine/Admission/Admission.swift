@@ -67,8 +67,8 @@ package struct Admission: Sendable {
   /// accept queue's places are taken.
   package static let shortPatience = 1.0
 
-  private var strangers = AdmissionLane(Admission.forStrangers)
-  private var familiar = AdmissionLane(Admission.forFamiliar)
+  private var strangers = AdmissionOrder(Admission.forStrangers)
+  private var familiar = AdmissionOrder(Admission.forFamiliar)
   private var last: UInt64 = 0
 
   package init() {}
@@ -80,7 +80,7 @@ package struct Admission: Sendable {
   package mutating func arrive(_ origin: Origin, now: Double, chance: UInt64) -> (Ticket, turnedAway: Ticket?) {
     last += 1
     let ticket = Ticket(number: last, isFamiliar: origin.isFamiliar)
-    return (ticket, inLane(of: ticket) { $0.arrive(ticket, origin, now: now, chance: chance) })
+    return (ticket, withOrder(of: ticket) { $0.arrive(ticket, origin, now: now, chance: chance) })
   }
 
   /// Turns one connection in the accept queue away, because there is no descriptor to keep it with;
@@ -90,7 +90,7 @@ package struct Admission: Sendable {
   }
 
   /// The first record of a connection in the accept queue has arrived.
-  package mutating func heard(_ ticket: Ticket) { inLane(of: ticket) { $0.heard(ticket) } }
+  package mutating func heard(_ ticket: Ticket) { withOrder(of: ticket) { $0.heard(ticket) } }
 
   /// Removes and returns the connections whose time in the accept queue has ended.
   package mutating func expire(now: Double) -> [Ticket] { strangers.expire(now: now) + familiar.expire(now: now) }
@@ -110,14 +110,14 @@ package struct Admission: Sendable {
 
   /// A connection that was let in has made progress.
   package mutating func advance(_ ticket: Ticket, to stage: Stage, now: Double) {
-    inLane(of: ticket) { $0.advance(ticket, to: stage, now: now) }
+    withOrder(of: ticket) { $0.advance(ticket, to: stage, now: now) }
   }
 
   /// A connection is past READY, was recognized by its key, or has ended.
-  package mutating func leave(_ ticket: Ticket) { inLane(of: ticket) { $0.leave(ticket) } }
+  package mutating func leave(_ ticket: Ticket) { withOrder(of: ticket) { $0.leave(ticket) } }
 
-  /// Acts on the lane that a connection belongs to.
-  private mutating func inLane<Result>(of ticket: Ticket, _ body: (inout AdmissionLane) -> Result) -> Result {
+  /// Acts on the order to which a connection belongs.
+  private mutating func withOrder<Result>(of ticket: Ticket, _ body: (inout AdmissionOrder) -> Result) -> Result {
     ticket.isFamiliar ? body(&familiar) : body(&strangers)
   }
 }

@@ -64,7 +64,7 @@ struct IncomingPart: Sendable {
 /// The receiver's record of one transfer, over all its sessions.
 struct IncomingTransfer: Sendable {
   /// Whether this process holds the transfer's lock, its staged data and its keys.
-  enum Keeping: Sendable {
+  enum Holding: Sendable {
     case held
     /// This process has released it; it exists only on the disk. Leads to retaking.
     case released
@@ -83,7 +83,7 @@ struct IncomingTransfer: Sendable {
   let identifier: TransferID
   /// The sender's key: the pin.
   let client: KeyFingerprint
-  var keeping = Keeping.held
+  var holding = Holding.held
   /// Whether more may be staged than this run knows, because it could not take the transfer back so
   /// far, or because another part has data.
   private var isUnseen = false
@@ -122,7 +122,7 @@ struct IncomingTransfer: Sendable {
     client = known.client
     plan = known.plan
     isRecorded = true
-    keeping = known.isHeld ? .held : .released
+    holding = known.isHeld ? .held : .released
     isUnseen = !known.isHeld || known.hasMore
     part = IncomingPart(number: known.part)
     part.held = known.held

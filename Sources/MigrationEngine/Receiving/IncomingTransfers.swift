@@ -118,8 +118,8 @@ struct IncomingTransfers: RandomAccessCollection, Sendable {
 
   /// A session acts on a transfer: takes it back if it was released.
   mutating func retake(_ identifier: TransferID) {
-    guard self[of: identifier]?.keeping == .released else { return }
-    self[of: identifier]?.keeping = .retaking
+    guard self[of: identifier]?.holding == .released else { return }
+    self[of: identifier]?.holding = .retaking
     tasks.append(.retake(identifier))
   }
 
@@ -129,8 +129,8 @@ struct IncomingTransfers: RandomAccessCollection, Sendable {
       self[of: identifier]?.letGo()
       tasks.append(.release(identifier))
     }
-    all.removeAll { $0.keeping == .released && $0.fault?.code == .unknownTransfer }
-    let done = all.filter { $0.isDone && $0.keeping == .released }.map(\.identifier)
+    all.removeAll { $0.holding == .released && $0.fault?.code == .unknownTransfer }
+    let done = all.filter { $0.isDone && $0.holding == .released }.map(\.identifier)
     let old = done.prefix(Swift.max(0, done.count - ReceiverEngine.rememberedDone)).filter { !busy.contains($0) }
     if !old.isEmpty { all.removeAll { old.contains($0.identifier) } }
   }
@@ -141,7 +141,7 @@ extension IncomingTransfer {
   /// next time. The names of a finished transfer's items that are not stored are remembered,
   /// for a sender that asks again.
   fileprivate mutating func letGo() {
-    keeping = .released
+    holding = .released
     if fault?.code != .unknownTransfer { fault = nil }
     part.letGo()
   }

@@ -9,7 +9,7 @@ extension ReceiverEngine {
     else { return }
     if let other = session.meant(by: plan, insteadOf: transfer) { return turn(number, to: other, plan) }
     // A finished transfer that was released is answered from memory.
-    guard transfer.keeping == .held || session.isAside else { return }
+    guard transfer.holding == .held || session.isAside else { return }
     if !session.isResumed, plan.transfer != nil { return endSession(number, by: .unknownTransfer) }
     if let objection = transfer.objection(to: plan) { return endSession(number, by: objection) }
     if plan.transfer == nil, transfer.isRecorded, !transfer.isAgreed(plan) {
@@ -315,7 +315,7 @@ extension ReceiverEngine {
     guard let session = sessions[number], let outcome = transfers[of: session.transfer]?.outcome
     else { return }
     if case .failure = outcome {
-      let seconds = isDataUnderWay ? Self.linger : EndLimits.unhurried
+      let seconds = isDataUnderWay ? EndLimits.receipt : EndLimits.unhurried
       sessions[number]?.receiptUntil = min(session.receiptUntil ?? .infinity, now + seconds)
     }
     awaitReceipt(number)

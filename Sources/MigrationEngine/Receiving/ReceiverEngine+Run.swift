@@ -191,7 +191,7 @@ extension ReceiverEngine {
 extension ReceiverEngine {
   /// The invariant that does not hold; nil if all hold.
   package func checkInvariants() -> String? {
-    brokenPhase ?? brokenKeeping ?? brokenReservations ?? brokenSession ?? brokenConnections ?? brokenWorker
+    brokenPhase ?? brokenStaying ?? brokenReservations ?? brokenSession ?? brokenConnections ?? brokenWorker
   }
 
   private var brokenPhase: String? {
@@ -262,7 +262,7 @@ extension ReceiverEngine {
       case .waiting:
         (
           conversation.isJudgingPlan,
-          transfer.keeping != .held
+          transfer.holding != .held
             || sessions.contains { $0.key != number && $0.value.transfer == transfer.identifier }
         )
       case .judgingPlan: (conversation.isJudgingPlan, workers.contains(.judgePlan(number)))

@@ -202,7 +202,7 @@ extension ReceiverEngine {
     guard let session = sessions.removeValue(forKey: number),
       let transfer = transfers[of: session.transfer]
     else { return }
-    if transfer.isReceiving, transfer.isRecorded, transfer.keeping == .held { transfers.note(transfer.identifier) }
+    if transfer.isReceiving, transfer.isRecorded, transfer.holding == .held { transfers.note(transfer.identifier) }
     if session.isOfDevice, fault == .unknownTransfer, transfer.isEmpty, awaitAnew(number, transfer) { return }
     moveOn(from: number, fault)
   }
@@ -228,13 +228,13 @@ extension ReceiverEngine {
     switch transfer.outcome {
     // A transfer that no session of this run may continue ends it, so that its user starts it again.
     case .success(let result)? where transfer.fault != nil: endTransfer(transfer.identifier, .success(result))
-    case .success(let result)?: expect(transfer.identifier, .success(result), for: Self.linger)
+    case .success(let result)?: expect(transfer.identifier, .success(result), for: EndLimits.receipt)
     case .failure(let failure)?: endTransfer(transfer.identifier, .failure(failure))
     case nil:
       // Only a run that is stopped ends a session early without a fault.
       let fault = fault ?? .interrupted(by: stop?.kind ?? .interrupted)
       // A transfer that another process holds is taken back when its sender comes, at any time.
-      guard fault.senderMayComeBack, settings.giveUpAfter > 0, transfer.keeping != .released else {
+      guard fault.senderMayComeBack, settings.giveUpAfter > 0, transfer.holding != .released else {
         return endTransfer(transfer.identifier, .failure(fault))
       }
       tell(.interrupted(reason: fault.message), of: transfer.identifier)
@@ -244,9 +244,6 @@ extension ReceiverEngine {
       expect(transfer.identifier, .failure(failure), for: awayTime)
     }
   }
-
-  /// How many seconds a finished receiver waits for a sender that has not learned the result.
-  static var linger: Double { 60 }
 
   /// How many seconds a sender may be away.
   var awayTime: Double { min(settings.giveUpAfter, 1e9) }
@@ -263,7 +260,7 @@ extension ReceiverEngine {
   mutating func linger(after transfer: TransferID) {
     guard let outcome = transfers[of: transfer]?.outcome else { return waitForOthers(of: transfer) }
     guard case .success = outcome, !settings.keeps else { return endTransfer(transfer, outcome) }
-    expect(transfer, outcome, for: Self.linger)
+    expect(transfer, outcome, for: EndLimits.receipt)
   }
 
   /// Other parts are missing.

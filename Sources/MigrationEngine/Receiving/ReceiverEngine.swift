@@ -196,7 +196,7 @@ package struct ReceiverEngine: Engine {
     for number in sessions.keys.sorted() { tendSession(number) }
     tendForgotten()
     tendReservations()
-    tendKeeping()
+    tendHolding()
     tendCodes()
     tendQuestion()
     tendAnnouncement()

@@ -17,7 +17,7 @@ struct ImportWorker: Sendable {
 
   func run() -> ReceiverPerformer.WorkerReport {
     transfer.traffic.begin()
-    setup.reservations.release(transfer.identifier)
+    setup.reservedRoom.release(transfer.identifier)
     let result: Result<Done, Failure>
     var refused: [NotStored] = []
     do {

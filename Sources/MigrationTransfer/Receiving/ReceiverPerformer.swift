@@ -197,7 +197,7 @@ final class ReceiverPerformer: Performer {
     relay?.meet(setup.meetings.secrets)
     sessions = sessions.filter { engine.isUnderWay($0.key) }
     streams = streams.filter { engine.isUnderWay($0.key) }
-    setup.reservations.keep(engine.reserving)
+    setup.reservedRoom.keep(engine.reserving)
     watch.look(at: transfers.compactMap { identifier, transfer in transfer.entry.map { (identifier, $0) } })
   }
 

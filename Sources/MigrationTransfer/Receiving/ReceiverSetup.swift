@@ -25,7 +25,7 @@ struct ReceiverSetup: Sendable {
   /// Of several transfers at a time, one is put in place at a time: their items may have the same
   /// names.
   let imports = ComputeGate(places: 1)
-  let reservations = Reservations()
+  let reservedRoom = ReservedRoom()
   let deliveries = Deliveries()
   /// The devices that were made known when they paired in this run.
   private let known = DevicesOfRun()

@@ -180,7 +180,7 @@ struct StagingWorker: Sendable {
     let most = setup.importers.area.most?.besides(transfer.finishedBytes)
     try most?.check(total: order.offer.bytes)
     let held = staging?.settled(of: order.offer) ?? (transfer.begun[order.part] == nil ? Tally() : order.held)
-    let check = try setup.reservations.reserve(
+    let check = try setup.reservedRoom.reserve(
       order.offer, of: transfer, hasBegun: staging != nil, terms.existing
     ) { (others) throws(Failure) in
       // What is held needs no more room.
@@ -211,7 +211,7 @@ struct StagingWorker: Sendable {
     var refusals: [NotStored] = []
     transfer.tellRefusals(of: staging) { refusals = $0 }
     let present = try importer.present(order.offer, for: staging, after: check)
-    setup.reservations.release(present.tally, of: transfer)
+    setup.reservedRoom.release(present.tally, of: transfer)
     staging.beginSession(
       order.offer, mayRefuse: order.offer.contents.mayBeRefused, atMost: most)
     let part = IncomingPartContext(

@@ -6,7 +6,7 @@ import MigrationWire
 /// What the transfers that a receiver serves at the same time still need of the destination: room and
 /// names. None of them is judged as if it were alone; one that only lacks what another one reserves
 /// waits for that.
-final class Reservations: Sendable {
+final class ReservedRoom: Sendable {
   private struct Reservation: Sendable {
     let transfer: IncomingTransferContext
     /// All that its part brings.

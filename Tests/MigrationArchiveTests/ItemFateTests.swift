@@ -5,9 +5,9 @@ import Testing
 @testable import MigrationArchive
 
 /// The table of the second run: every combination of facts.
-@Suite struct NameFactsTests {
-  typealias Facts = NameFacts
-  typealias Earlier = NameFacts.Earlier
+@Suite struct ItemFateTests {
+  typealias Facts = ItemFate
+  typealias Earlier = ItemFate.Earlier
 
   private static let flags = [false, true]
 

@@ -2,7 +2,7 @@
 /// the choice of the connection that makes room.
 ///
 /// A value; time and chance arrive with the events.
-struct AdmissionLane: Sendable {
+struct AdmissionOrder: Sendable {
   typealias Ticket = Admission.Ticket
   typealias Stage = Admission.Stage
 

@@ -5,14 +5,14 @@ import Testing
 @testable import MigrationEngine
 
 /// A receiver that stays: successive transfers, and senders that ask about earlier ones.
-@Suite struct ReceiverKeepingTests {
+@Suite struct ReceiverStayingTests {
   private typealias Script = ReceiverScript
 
   private let first = SessionNumber(1)
 
   /// The same receiver, after its sender has disconnected; another code is shown.
   private func lingering() -> Script {
-    var script = Script.keepingAndAnswered()
+    var script = Script.stayingAndAnswered()
     _ = script.feed(.codeMade(.success(Script.code)))
     _ = script.feed(.broke(Script.id(1), Script.cut))
     _ = script.feed(.closed(Script.id(1)))
@@ -23,7 +23,7 @@ import Testing
   private func phase(_ script: Script) -> String { Words.text(script.engine.phase) }
 
   @Test func `the next code is made as soon as a transfer is done, while its receipt is awaited`() {
-    var script = Script.keeping()
+    var script = Script.staying()
     script.open()
     script.receive()
     script.conclude()
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test func `the receiver waits one minute for a receipt`() {
-    var script = Script.keepingAndAnswered()
+    var script = Script.stayingAndAnswered()
     _ = script.feed(.codeMade(.success(Script.code)))
     expect(script.engine.nextMoment, is: 60)
     expect(script.feed(.timePassed, after: 60), is: ["close gate 1", "close 1 until 62.0", "release 100"])
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test func `an open code is shown again after the transfer of a returning sender`() {
-    var script = Script.keeping()
+    var script = Script.staying()
     script.open([Script.known(Script.transfer, key: 1)])
     _ = script.feed(.noted(Script.transfer))
     script.resume(1, key: 1)
@@ -103,7 +103,7 @@ import Testing
 
   @Test func `a sender that stays away is reported, its transfer is released and kept, and it may come back any time`()
   {
-    var script = Script.keeping(giveUpAfter: 30)
+    var script = Script.staying(giveUpAfter: 30)
     script.open()
     script.receive()
     _ = script.join(2, stream: 0)
@@ -130,7 +130,7 @@ import Testing
 
   @Test(arguments: [true, false])
   func `a sender that is away holds no other one, and comes back behind it`(isKnown: Bool) {
-    var script = Script.keeping()
+    var script = Script.staying()
     script.open(isKnown ? [Script.known(66, key: 6)] : [])
     _ = script.feed(.noted(66))
     script.receive()
@@ -163,7 +163,7 @@ import Testing
   }
 
   @Test func `a transfer that another process discarded is unknown here, and the receiver continues`() {
-    var script = Script.keeping()
+    var script = Script.staying()
     script.open([Script.known(Script.transfer, key: 1)])
     _ = script.feed(.noted(Script.transfer))
     script.resume(1, key: 1)
@@ -176,7 +176,7 @@ import Testing
   }
 
   @Test func `a failed import is reported at once, and continues when its sender comes back`() {
-    var script = Script.keeping()
+    var script = Script.staying()
     script.open()
     script.receive()
     script.conclude()
@@ -220,7 +220,7 @@ import Testing
   }
 
   @Test func `a session that brings nothing for two minutes gives way when another sender asks, and only then`() {
-    var script = Script.keeping()
+    var script = Script.staying()
     script.open()
     script.receive()
     expect(script.feed(.timePassed, after: 119).allSatisfy { $0.hasPrefix("tell progress") || $0.isEmpty })
@@ -258,7 +258,7 @@ import Testing
 
   @Test func `a sender without a plan, or an offer, gives way, and work of this device does not`() {
     for hasPlan in [false, true] {
-      var script = Script.keeping()
+      var script = Script.staying()
       script.open()
       script.pair()
       if hasPlan {
@@ -269,7 +269,7 @@ import Testing
       expect(script.feed(.asked(Script.id(2), .pair), after: 120).first?.hasPrefix("say 1 close 16"), is: true)
     }
     for step in 0..<4 {
-      var script = Script.keeping()
+      var script = Script.staying()
       script.open()
       script.pair()
       script.plan()
@@ -279,7 +279,7 @@ import Testing
       script.come(2)
       expect(script.feed(.asked(Script.id(2), .pair), after: 500), is: ["turn away 2: busy at 1"], "\(step)")
     }
-    var importing = Script.keeping()
+    var importing = Script.staying()
     importing.open()
     importing.receive()
     importing.conclude()
@@ -294,7 +294,7 @@ import Testing
 
   @Test func `a refusal, and a disk without room, end a transfer and not the run`() {
     for fault in [Failure(.exists, "it is there"), Failure(.noSpace, "there is no room")] {
-      var script = Script.keeping()
+      var script = Script.staying()
       script.open()
       script.pair()
       script.plan()
@@ -309,7 +309,7 @@ import Testing
   }
 
   @Test func `all imports of earlier runs continue in turn, and their senders may ask`() {
-    var script = Script.keeping()
+    var script = Script.staying()
     _ = script.feed(.begin)
     _ = script.feed(
       .tookBack(
@@ -330,7 +330,7 @@ import Testing
   }
 
   @Test func `an import of an earlier run does not wait for the sender of the plan's other parts`() {
-    var script = Script.keeping()
+    var script = Script.staying()
     _ = script.feed(.begin)
     _ = script.feed(
       .tookBack(
@@ -345,10 +345,10 @@ import Testing
   }
 
   @Test func `a stop between transfers ends the run at once, or a moment later while a receipt is awaited`() {
-    var idle = Script.keeping()
+    var idle = Script.staying()
     idle.open()
     expect(idle.feed(.stop(.terminated)).last, is: "finish: 143 interrupted")
-    var waiting = Script.keepingAndAnswered()
+    var waiting = Script.stayingAndAnswered()
     _ = waiting.feed(.codeMade(.success(Script.code)))
     expect(waiting.feed(.stop(.interrupted)), is: [])
     expect(waiting.engine.nextMoment, is: EndLimits.lastMessages)
@@ -359,7 +359,7 @@ import Testing
   }
 
   @Test func `an import finishes after a stop, and then the stop ends the run`() {
-    var script = Script.keeping()
+    var script = Script.staying()
     script.open()
     script.receive()
     script.conclude()
@@ -372,7 +372,7 @@ import Testing
   }
 
   @Test func `a limited number of finished transfers stays known`() {
-    var script = Script.keeping()
+    var script = Script.staying()
     let most = ReceiverEngine.rememberedDone
     let known = (1...most + 8).map { Script.known(TransferID($0), key: UInt8($0), finished: [0]) }
     script.open(known)

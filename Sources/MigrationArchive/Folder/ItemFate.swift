@@ -47,10 +47,10 @@ import MigrationWire
 /// Only the root of an app is set aside; what lies deeper goes beside. What another source has brought
 /// in this run is never replaced: the item arrives beside it, or is present if it is equal.
 ///
-/// Two things hold for every line (`NameFactsTests` has all of them): no byte that a user made is
+/// Two things hold for every line (`ItemFateTests` has all of them): no byte that a user made is
 /// overwritten unless the user said `replace`, and nothing is called known, present or there that does
 /// not lie here.
-struct NameFacts: Equatable, Sendable {
+struct ItemFate: Equatable, Sendable {
   /// What the source has under the name now.
   enum Kind: CaseIterable, Sendable {
     /// A file or a symbolic link.

@@ -5,14 +5,14 @@ import Testing
 @testable import MigrationEngine
 
 /// Failures of a receiver that stays: those of one transfer do not affect the next.
-@Suite struct ReceiverKeepingTroubleTests {
+@Suite struct ReceiverStayingTroubleTests {
   private typealias Script = ReceiverScript
 
   private let first = SessionNumber(1)
 
   /// One transfer of key 1 is done, and its sender has not sent RECEIPT; another code is shown.
   private func answered() -> Script {
-    var script = Script.keepingAndAnswered()
+    var script = Script.stayingAndAnswered()
     _ = script.feed(.codeMade(.success(Script.code)))
     return script
   }
@@ -22,7 +22,7 @@ import Testing
   // MARK: Faults
 
   @Test func `after one disk failure the receiver accepts the sender when it comes back`() {
-    var script = Script.keeping()
+    var script = Script.staying()
     script.open()
     script.receive()
     let over = script.feed(.syncEnded(first, Script.broken))
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func `a sender whose transfer another process holds is told to reconnect`() {
-    var script = Script.keeping()
+    var script = Script.staying()
     script.open([Script.known(Script.transfer, key: 1)])
     _ = script.feed(.noted(Script.transfer))
     script.resume(1, key: 1)
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test func `a transfer that could not be taken back at the start is taken back when its sender comes`() {
-    var script = Script.keeping()
+    var script = Script.staying()
     script.open([Script.known(66, key: 6, held: Tally(), isHeld: false)])
     expect(script.engine.transfers.map(\.identifier), is: [66])
     // Nothing is released, because nothing is held; and more may be staged than is remembered.
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test func `a failed import continues from the disk, even while the session that saw the failure still ends`() {
-    var script = Script.keeping()
+    var script = Script.staying()
     script.open()
     script.receive()
     _ = script.join(2, stream: 0)
@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test func `of a finished transfer only the names that its sender may ask for are kept`() {
-    var script = Script.keeping()
+    var script = Script.staying()
     script.open()
     script.receive()
     _ = script.feed(.refused(Script.transfer, [Script.refusal("a"), Script.refusal("b")]))
@@ -139,7 +139,7 @@ import Testing
   }
 
   @Test func `the delay of a network that guessed outlives another network's transfer`() {
-    var script = Script.keeping()
+    var script = Script.staying()
     script.open()
     _ = guess(8, from: "10.0.0.8", &script)
     script.now += 1
@@ -154,7 +154,7 @@ import Testing
   }
 
   @Test func `a pairing that delivered no data continues the wait with its count`() {
-    var script = Script.keeping()
+    var script = Script.staying()
     script.open()
     _ = guess(8, from: "10.0.0.8", &script)
     script.pair()
@@ -167,7 +167,7 @@ import Testing
   }
 
   @Test func `a transfer that was interrupted ends its wait like any other`() {
-    var script = Script.keeping()
+    var script = Script.staying()
     script.open()
     _ = guess(8, from: "10.0.0.8", &script)
     script.receive()
@@ -184,7 +184,7 @@ import Testing
   /// Nothing has arrived of a transfer whose sender is away, and another sender has just proved the
   /// next code.
   private func confirming() -> Script {
-    var script = Script.keeping(giveUpAfter: 30)
+    var script = Script.staying(giveUpAfter: 30)
     script.open()
     script.pair()
     _ = script.feed(.broke(Script.id(1), Script.cut))

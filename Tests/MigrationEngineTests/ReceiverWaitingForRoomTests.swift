@@ -6,7 +6,7 @@ import Testing
 
 /// A receiver that serves two senders, whose destination has no room for both, or a name that both
 /// want.
-@Suite struct ReceiverReservationsTests {
+@Suite struct ReceiverWaitingForRoomTests {
   private typealias Script = ReceiverScript
 
   private let one = SessionNumber(1)

@@ -73,7 +73,7 @@ extension ReceiverEngine {
 
   /// The session only waits for the sender's receipt, for a limited time that nothing extends.
   mutating func stepAside(_ number: SessionNumber) {
-    let until = now + (stop == nil ? Self.linger : EndLimits.lastMessages)
+    let until = now + (stop == nil ? EndLimits.receipt : EndLimits.lastMessages)
     let earlier = sessions[number]?.receiptUntil ?? until
     sessions[number]?.isAside = true
     sessions[number]?.receiptUntil = min(earlier, until)
@@ -166,7 +166,7 @@ extension ReceiverEngine {
 
   /// The store has read the state of a transfer that its sender continues.
   mutating func retook(_ identifier: TransferID, _ result: Result<EarlierTransfer?, Failure>) {
-    guard let before = transfers[of: identifier], before.keeping == .retaking else { return }
+    guard let before = transfers[of: identifier], before.holding == .retaking else { return }
     switch result {
     case .success(let known?):
       var anew = IncomingTransfer(known)
@@ -181,7 +181,7 @@ extension ReceiverEngine {
       transfers[of: identifier] = anew
       if before.isRecorded { endSession(of: identifier, by: .unknownTransfer) }
     case .failure(let fault):
-      transfers[of: identifier]?.keeping = .released
+      transfers[of: identifier]?.holding = .released
       // Another process holds it, for a short time: its sender reconnects.
       let isBusy = fault.code == .inUse
       endSession(of: identifier, by: isBusy ? Failure(.connection, fault.message, hint: fault.hint) : fault)
@@ -206,7 +206,7 @@ extension ReceiverEngine {
 
   /// Releases the transfers that no session needs, so that a run of months holds no more than one
   /// that has just begun.
-  mutating func tendKeeping() {
+  mutating func tendHolding() {
     guard settings.keeps, !phase.isEnding else { return }
     transfers.release(transfers.filter(isResting).map(\.identifier), busy: transfersOfSessions)
   }
@@ -215,14 +215,14 @@ extension ReceiverEngine {
   var transfersOfSessions: Set<TransferID> { Set(sessions.values.map(\.transfer)) }
 
   private func isResting(_ transfer: IncomingTransfer) -> Bool {
-    transfer.keeping == .held && phase[transfer.identifier] == nil && !transfer.isImporting
+    transfer.holding == .held && phase[transfer.identifier] == nil && !transfer.isImporting
       && !transfers.isToBeContinued(transfer.identifier) && !transfersOfSessions.contains(transfer.identifier)
   }
 
   // MARK: Invariants
 
   /// The invariant of a receiver that stays that does not hold; nil if all hold.
-  var brokenKeeping: String? {
+  var brokenStaying: String? {
     guard settings.keeps else {
       return sessions.values.contains(where: \.isAside) ? "a session steps aside in a run that does not stay" : nil
     }
@@ -238,7 +238,7 @@ extension ReceiverEngine {
       if transfer.isDone, sessions.values.allSatisfy({ !$0.conversation.isOver }) {
         return "it is engaged in a finished transfer"
       }
-      if transfer.keeping == .released { return "it is engaged in a released transfer" }
+      if transfer.holding == .released { return "it is engaged in a released transfer" }
     }
     if transfers.contains(where: isResting) { return "it holds a transfer that it does not need" }
     return nil

@@ -7,12 +7,12 @@ import Testing
 @testable import MigrationTransfer
 
 /// What several transfers at a time need of one destination.
-@Suite struct ReservationsTests {
-  private let reservations = Reservations()
+@Suite struct ReservedRoomTests {
+  private let reservedRoom = ReservedRoom()
   private let one = IncomingTransferContext(1)
   private let two = IncomingTransferContext(2)
 
-  init() { reservations.keep([1, 2]) }
+  init() { reservedRoom.keep([1, 2]) }
 
   private func offer(_ name: String = "Documents") -> Offer {
     Offer(contents: .folders([Root(kind: .directory, name: Array(name.utf8))]), items: 3, bytes: 90, allocated: 100)
@@ -22,43 +22,43 @@ import Testing
   private func reserve(
     _ offer: Offer, _ transfer: IncomingTransferContext, hasBegun: Bool = false, _ existing: Existing = .refuse
   ) throws -> Tally {
-    try reservations.reserve(offer, of: transfer, hasBegun: hasBegun, existing) { $0 }
+    try reservedRoom.reserve(offer, of: transfer, hasBegun: hasBegun, existing) { $0 }
   }
 
   @Test func `what one transfer still brings is no room for another one, and for itself it is`() throws {
     expect(try reserve(offer(), one), is: Tally())
     expect(try reserve(offer("Music"), two), is: Tally(items: 3, bytes: 100))
     expect(try reserve(offer(), one, hasBegun: true), is: Tally(items: 3, bytes: 100))
-    reservations.keep([1])
-    expect(reservations.room(besides: one), is: Tally())
+    reservedRoom.keep([1])
+    expect(reservedRoom.room(besides: one), is: Tally())
     // A worker that ends late reserves nothing for a transfer whose sender is not here any more.
     expect(try reserve(offer("Videos"), two), is: Tally(items: 3, bytes: 100))
-    expect(reservations.room(besides: one), is: Tally())
+    expect(reservedRoom.room(besides: one), is: Tally())
   }
 
   @Test func `what is at the destination, or staged, is not brought any more`() throws {
     _ = try reserve(offer(), one)
-    reservations.release(Tally(items: 2, bytes: 60), of: one)
-    expect(reservations.room(besides: two), is: Tally(items: 1, bytes: 40))
-    reservations.release(1)
-    expect(reservations.room(besides: two), is: Tally())
-    reservations.release(2)
-    expect(reservations.room(besides: one), is: Tally())
+    reservedRoom.release(Tally(items: 2, bytes: 60), of: one)
+    expect(reservedRoom.room(besides: two), is: Tally(items: 1, bytes: 40))
+    reservedRoom.release(1)
+    expect(reservedRoom.room(besides: two), is: Tally())
+    reservedRoom.release(2)
+    expect(reservedRoom.room(besides: one), is: Tally())
   }
 
   @Test func `one that is judged to have no room reserves none`() {
     #expect(throws: Failure.self) {
-      try reservations.reserve(offer(), of: one, hasBegun: false, .refuse) { (_) throws(Failure) in
+      try reservedRoom.reserve(offer(), of: one, hasBegun: false, .refuse) { (_) throws(Failure) in
         throw Failure(.noSpace, "no room")
       }
     }
-    expect(reservations.room(besides: two), is: Tally())
+    expect(reservedRoom.room(besides: two), is: Tally())
   }
 
   @Test func `one that has no room only beside others waits, and one that has none at all fails`() {
     func reserve(_ transfer: IncomingTransferContext, room: UInt64) -> (any Error)? {
       do {
-        try reservations.reserve(offer("Music"), of: transfer, hasBegun: false, .refuse) { (others) throws(Failure) in
+        try reservedRoom.reserve(offer("Music"), of: transfer, hasBegun: false, .refuse) { (others) throws(Failure) in
           if others.bytes + 100 > room { throw Failure(.noSpace, "no room") }
         }
         return nil
@@ -78,7 +78,7 @@ import Testing
     expect(fault?.code == .reserved && fault?.name == Array("Documents".utf8))
     expect(try reserve(offer(), two, .merge), is: Tally(items: 3, bytes: 100))
     expect(try reserve(offer(), two, hasBegun: true), is: Tally(items: 3, bytes: 100))
-    reservations.keep([2])
+    reservedRoom.keep([2])
     expect(try reserve(offer(), two), is: Tally())
   }
 }

@@ -2,18 +2,18 @@ package import MigrationSystem
 package import MigrationWire
 
 /// Gathers the facts of a later pass of a migration: what the same source has brought before, and what
-/// became of it. `NameFacts` decides. Nothing that was touched here since is replaced, and nothing that
+/// became of it. `ItemFate` decides. Nothing that was touched here since is replaced, and nothing that
 /// was moved or removed here comes back. Doubt means touched.
 extension FolderImport {
   /// What is known of an item before anything looks at its own name.
-  mutating func facts(of item: Item) throws(Failure) -> NameFacts {
+  mutating func facts(of item: Item) throws(Failure) -> ItemFate {
     let isRoot = item.path.parent == nil
     guard let earlier = earlier(item) else {
-      return NameFacts(item.kind == .directory ? .folder : .leaf, existing: existing, isRoot: isRoot)
+      return ItemFate(item.kind == .directory ? .folder : .leaf, existing: existing, isRoot: isRoot)
     }
-    var kind = item.kind == .directory ? NameFacts.Kind.folder : .leaf
+    var kind = item.kind == .directory ? ItemFate.Kind.folder : .leaf
     if existing == .setAside { kind = .whole } else if kind == .folder, try isWhole(item) { kind = .whole }
-    return NameFacts(kind, try facts(of: item, kind, earlier), existing: existing, isRoot: isRoot)
+    return ItemFate(kind, try facts(of: item, kind, earlier), existing: existing, isRoot: isRoot)
   }
 
   /// The record of an item of which an earlier version has arrived, where that counts.
@@ -23,8 +23,8 @@ extension FolderImport {
   }
 
   private mutating func facts(
-    of item: Item, _ kind: NameFacts.Kind, _ earlier: ArrivedItem
-  ) throws(Failure) -> NameFacts.Earlier {
+    of item: Item, _ kind: ItemFate.Kind, _ earlier: ArrivedItem
+  ) throws(Failure) -> ItemFate.Earlier {
     let isSameKind = earlier.kind.fileKind == item.kind
     var since = since(earlier)
     if since == .untouched {
@@ -33,7 +33,7 @@ extension FolderImport {
       if isWhole, !isUntouched(earlier) { since = .touched }
       if kind != .folder || !isSameKind, try !isOnOneMount(item, earlier.target) { since = .touched }
     }
-    var source = NameFacts.Source.content
+    var source = ItemFate.Source.content
     if !isSameKind {
       source = .kind
     } else if item.kind != .directory {
@@ -43,7 +43,7 @@ extension FolderImport {
     }
     // It comes again as a whole, or not at all.
     if kind == .whole, try lacksWanted(item) { since = .removed }
-    var facts = NameFacts.Earlier(source, since, isWantedAgain: arrived?.removals(of: item.path) == .again)
+    var facts = ItemFate.Earlier(source, since, isWantedAgain: arrived?.removals(of: item.path) == .again)
     if facts.isAway, kind == .folder, isSameKind { facts.hasNew = try holdsWanted(item) }
     return facts
   }
@@ -55,7 +55,7 @@ extension FolderImport {
   // MARK: Comparing
 
   /// What has become of an item of an earlier migration.
-  func since(_ earlier: ArrivedItem) -> NameFacts.Since {
+  func since(_ earlier: ArrivedItem) -> ItemFate.Since {
     let there: ExistingEntry?
     do {
       there = try destination.occupant(at: earlier.target)

@@ -10,7 +10,7 @@ import Testing
 @testable import MigrationTransfer
 
 /// The disks and the store of a receiver that stays, where another process or a disk is in its way.
-@Suite struct KeepingTests {
+@Suite struct StayingTests {
   private static let root = Root(kind: .directory, name: Array("root".utf8))
 
   private let destination: Scratch

@@ -1,0 +1,30 @@
+/// How many seconds the end of a run may take after the engine decides it or a signal asks for it.
+package enum EndLimits {
+  /// For the last messages to the other device.
+  package static let lastMessages = 0.4
+  /// For the receiver to answer a plan that it may have recorded, and for this device to record it.
+  package static let plan = 0.4
+  /// For workers to end; the next run does the work that they leave undone.
+  package static let workers = 0.9
+  /// For forgetting a finished transfer when no other time is left.
+  package static let forgetting = 0.05
+  /// For the last messages of a run that the user has not stopped.
+  package static let unhurried = 2.0
+  /// For an import to report progress again; after that, the next run continues it.
+  package static let importProgress = 1.0
+  /// For the sender of a finished transfer to learn the result, and to send RECEIPT.
+  package static let receipt = 60.0
+}
+
+/// How long each step before READY may take, in seconds (Protocol §11).
+package enum ReadyLimits {
+  /// From the connection until it is let in.
+  package static let acceptQueue: Double = 5
+  /// From being let in to the end of the TLS handshake.
+  package static let handshake: Double = 5
+  /// From being let in to READY, and to the JOIN after it.
+  package static let pairing: Double = 10
+
+  /// After how many seconds a sender comes again, behind which so many others come first.
+  package static func pause(atPlace place: Int) -> Double { Double(min(max(place, 1), 10)) }
+}
