@@ -1,28 +1,27 @@
 package import MigrationWire
 
-/// Which items of a destination programs may run, or are secrets: by the path that an item would have,
-/// wherever the destination is.
+/// Decides by an item's path whether programs may run the item, and whether it is a secret.
 ///
-/// It is made from facts that are gathered before anything arrives. It looks at an item component by
-/// component, only as far as such places reach.
+/// The rule is made from facts that are gathered before anything arrives. It follows a path
+/// component by component, and stops below the last known place.
 package struct ArrivalRule: Equatable, Sendable {
   /// Absolute paths, with links resolved.
   package struct Facts: Equatable, Sendable {
     package var destination: [UInt8]
     package var homes: [[UInt8]] = []
-    /// Folders from which programs are started or that they obey, and links that lead to these.
+    /// The folders of programs, the folders whose files programs obey, and the links to such folders.
     package var running: [[UInt8]] = []
     /// Files and folders with secrets.
     package var secret: [[UInt8]] = []
-    /// The same, relative to each home.
+    /// Files and folders with secrets, relative to each home.
     package var secretAtHome: [[UInt8]] = []
 
     package init(destination: [UInt8]) { self.destination = destination }
   }
 
-  /// A name, as disks may compare it: without the case of letters, the forms of Unicode, characters that
-  /// are never seen, and dots and blanks at its end. Two folders of one disk may differ in this, so every
-  /// destination counts as one that does it.
+  /// A name as a disk may compare it: without case, forms of Unicode, invisible characters, and
+  /// dots and blanks at its end. Two folders of one disk may differ in this, so every destination
+  /// is judged like this.
   private struct Name: Hashable, Sendable {
     let spelling: [UInt8]
     private let folded: String
@@ -32,21 +31,21 @@ package struct ArrivalRule: Equatable, Sendable {
       var scalars = String(decoding: spelling, as: UTF8.self).unicodeScalars
       if !spelling.allSatisfy({ $0 < 0x80 }) { scalars.removeAll { $0.properties.isDefaultIgnorableCodePoint } }
       while scalars.count > 1, let last = scalars.last, last == "." || last == " " { scalars.removeLast() }
-      // Both: each alone leaves letters apart that a disk takes for one.
+      // Each alone leaves letters different that a disk treats as equal.
       folded = String(scalars).uppercased().lowercased()
     }
 
-    /// Whether programs may run what a home has under this name, directly or below.
+    /// Whether programs may run an item of a home with this name, or an item below it.
     var mayRun: Bool { folded.unicodeScalars.first == "." || folded == "bin" || folded == "snap" }
 
     static func == (one: Self, other: Self) -> Bool { one.folded == other.folded }
     func hash(into hasher: inout Hasher) { hasher.combine(folded) }
   }
 
-  /// A name on the way to places below the destination, or such a place.
+  /// A component of the path of a known place below the destination.
   private struct Node: Equatable, Sendable {
     var children: [Name: Node] = [:]
-    /// What lies here, and below.
+    /// The class of the items here and below.
     var kind = ArrivalClasses.files
     var isHome = false
 
@@ -99,7 +98,7 @@ package struct ArrivalRule: Equatable, Sendable {
     Name(one) == Name(other)
   }
 
-  /// Whether programs may run what a home has under a name, directly or below.
+  /// Whether programs may run an item of a home with this name, or an item below it.
   package static func mayRun(_ name: some Collection<UInt8>) -> Bool { Name(name).mayRun }
 
   private static func components(_ path: [UInt8]) -> [Name] { path.split(separator: UInt8(ascii: "/")).map(Name.init) }
@@ -112,8 +111,8 @@ package struct ArrivalRule: Equatable, Sendable {
     }
   }
 
-  /// Marks a place below the destination, or the whole destination where it lies in the place.
-  /// `inside` says what lies there, by the first name below the place.
+  /// Marks a place below the destination, or the whole destination if it lies in the place.
+  /// `inside` gives the class of the destination, by the first name below the place.
   private mutating func mark(
     _ place: ArraySlice<Name>, _ destination: ArraySlice<Name>, _ change: (inout Node) -> Void,
     inside: (Name) -> ArrivalClasses
@@ -129,7 +128,7 @@ package struct ArrivalRule: Equatable, Sendable {
     one.rawValue < other.rawValue ? other : one
   }
 
-  /// Follows a path; returns what an item there is, and the places below it, if there are any.
+  /// Follows a path; returns the class of an item there, and the known places below it, if there are any.
   private func follow(_ path: [ArraySlice<UInt8>]) -> (kind: ArrivalClasses, below: Node?) {
     var (kind, node) = (root.kind, root)
     for component in path {
@@ -142,15 +141,15 @@ package struct ArrivalRule: Equatable, Sendable {
     return (kind, node)
   }
 
-  /// What an item at a path below the destination is. A link would become each place that its name is
-  /// on the way to.
+  /// The class of an item at a path below the destination. A link on the way to
+  /// a known place would stand for that place, so it is at least an app's data.
   package func kind(of path: ArchivePath, isLink: Bool) -> ArrivalClasses {
     let (kind, below) = follow(path.components)
     guard isLink, below != nil else { return kind }
     return Self.graver(kind, .apps)
   }
 
-  /// What may be at a path below the destination and beneath it, and where it is, besides files.
+  /// The classes at a path below the destination and beneath it, and the places of all but files.
   package func contents(of path: ArchivePath) -> (classes: ArrivalClasses, places: [ArrivalClasses: [[UInt8]]]) {
     let (kind, below) = follow(path.components)
     var (classes, places) = (kind, [ArrivalClasses: [[UInt8]]]())
@@ -173,7 +172,7 @@ package struct ArrivalRule: Equatable, Sendable {
 }
 
 extension ArrivalRule {
-  /// What roots are that arrive at these places, or under their names.
+  /// The classes of roots that arrive at these places, or under their names.
   package func arrival(of roots: [Root], at places: RootDestinations?) -> PartArrival {
     var (classes, found) = ([ArrivalClasses](), [ArrivalClasses: [[UInt8]]]())
     var names: [[UInt8]] = []
@@ -192,11 +191,10 @@ extension ArrivalRule {
     return PartArrival(name: shown.joined(separator: ", ") + more, roots: classes, places: found)
   }
 
-  /// How many places name a part.
+  /// The number of places in the name of a part.
   private static let shownNames = 3
 
-  /// The items of a part that are taken, one by one, if its roots arrive at these places; nil for all of
-  /// them.
+  /// The permit for a part whose roots arrive at these places; nil if all its items are taken.
   package func permit(at places: RootDestinations?, taking taken: ArrivalClasses) -> ArrivalPermit? {
     let isAll = taken == .all || self == ArrivalRule() && taken.contains(.files)
     return isAll ? nil : ArrivalPermit(self, at: places, taking: taken)

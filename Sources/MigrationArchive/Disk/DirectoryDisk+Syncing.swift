@@ -90,7 +90,7 @@ extension DirectoryDisk {
     }
   }
 
-  /// What a sync of a whole file system is known to reach.
+  /// Whether a sync of a whole file system is known to reach the data.
   enum FileSystemSync {
     /// The kernel's type numbers of file systems whose own syncfs writes all data to the disk, or to the
     /// server, and has it synced there: ext2 to ext4, XFS, btrfs, F2FS, bcachefs, ZFS, NILFS, JFS,

@@ -20,8 +20,8 @@ package final class DirectoryDisk: StagingDisk {
   /// The directory at the destination that the import has entered.
   let entered = Mutex<(path: ArchivePath, directory: SharedDirectory)?>(nil)
   package let syncsEach: Bool
-  /// Where each item is synced: the folders of the destination in which names have changed since the
-  /// last sync; nil is the destination itself.
+  /// The folders of the destination in which names have changed since the last sync, if each item
+  /// is synced; nil is the destination itself.
   let changedFolders = Mutex<Set<ArchivePath?>>([])
 
   static let journalName = Array("journal".utf8)

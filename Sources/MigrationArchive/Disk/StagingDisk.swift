@@ -110,8 +110,8 @@ package protocol StagedFile: AnyObject, Sendable {
   func size() throws(SystemError) -> UInt64
   /// The bytes that the file system has set aside for its growth, and that only this file can use.
   func reserved() -> UInt64
-  /// Sets space aside for a range, if the file system can and has plenty; what is behind the end goes
-  /// with the next change of the size.
+  /// Sets space aside for a range, if the file system can and has plenty. The next change of the
+  /// size releases the space behind the end.
   func setAside(_ range: Range<UInt64>) throws(SystemError)
   /// Truncates the file, or extends it with a hole.
   func truncate(to size: UInt64) throws(SystemError)

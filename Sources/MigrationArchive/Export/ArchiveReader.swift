@@ -316,8 +316,8 @@ final class ArchiveReader<Source: SourceDirectory>: @unchecked Sendable {
     }
   }
 
-  /// Adds the directories above an item that have been left out: what is in the archive has its
-  /// directories in it.
+  /// Adds the left-out directories above an item: an item in the archive has its directories there,
+  /// too.
   private func addFolders(above parent: Int32, of number: WorkList.Batch, _ batch: SourceBatch<Source>) {
     guard packer.isMerging, needed?.batch != number || needed?.parent != parent else { return }
     needed = (number, parent)
@@ -352,7 +352,7 @@ final class ArchiveReader<Source: SourceDirectory>: @unchecked Sendable {
     var extended = ExtendedMetadata()
     if status.kind == .directory {
       extended = try directory.extendedMetadata(ofDirectory: batch.tree.name(node))
-      // The time of a change proves nothing that another change could have as well.
+      // A time of change proves nothing if a further change could get the same time.
       if look.unsettledSeconds > 0 || !directory.showsEveryChange(status) { record.changed = nil }
     }
     record.add(extended, naming: batch.owners)

@@ -1,18 +1,18 @@
 import MigrationSystem
 import MigrationWire
 
-/// The last look at what was sent: files that belong together must all be as they were when they were
-/// read, and a folder must not have got names since it was listed.
+/// The last look at the sent items. Files that belong together must be unchanged since they were
+/// read, and a folder must have no new names since it was listed.
 extension SourceBatch {
-  /// Whether a file is looked at once more when those that belong together with it have been read.
+  /// Whether a file is examined again after the files that belong together with it have been read.
   func isCaptured(_ index: Int) -> Bool {
     !unitGroups.isEmpty && unitGroups[index] >= 0 && !ItemUnit.isMemory(tree.name(tree.nodes[index]))
   }
 }
 
 extension ArchiveExport {
-  /// The files of a batch that have changed since they were read, or left out, and belong together with
-  /// others that were read.
+  /// The files of a batch that have changed since they were read or left out, and that belong
+  /// together with a file that was read.
   func torn(_ number: WorkList.Batch) -> [Int] {
     guard let batch = state.withLock({ $0.batches[number] }) else { return [] }
     let units = batch.source.unitGroups
@@ -23,7 +23,7 @@ extension ArchiveExport {
     for (index, generation) in captured.sorted(by: { $0.key < $1.key }) {
       let node = batch.source.tree.nodes[index]
       if current?.parent != node.parent { current = (try? batch.source.open(node.parent)).map { (node.parent, $0) } }
-      // What cannot be looked at counts as changed.
+      // A file that cannot be examined counts as changed.
       let isSame = current.flatMap { _, directory in
         (try? directory.status(batch.source.tree.name(node))).map { status in
           settings.keys.generation(of: status.fingerprint(on: directory.fileSystem(of: status))) == generation

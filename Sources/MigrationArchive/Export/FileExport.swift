@@ -7,7 +7,7 @@ enum FileOutcome<File: SourceFile> {
   case sent(Generation)
   /// The file changed while it was read.
   case changed
-  /// Another change could still have the same stamp as the last one, for this many seconds.
+  /// For this many seconds, a further change could still get the stamp of the last change.
   case unsettled(Double, Timestamp)
   /// The destination cannot hold the file.
   case withheld
@@ -115,9 +115,9 @@ struct FileExport<Source: SourceDirectory> {
     return true
   }
 
-  /// Adds a small file with one look at it, behind the reading, if its last change is older than the
-  /// reading. Any other file is not added: nil; nor is one whose owner has a name, since the frame has
-  /// to leave as much room for the record as it will take.
+  /// Adds a small file after one look behind the reading, if its last change is older than the
+  /// reading. Returns nil for any other file, and for a file whose owner has a name: the frame must
+  /// reserve the exact room for the record.
   private mutating func addOldFile(_ file: Source.File) -> Generation? {
     guard owners == nil, directory.datesChanges, !packer.isResuming, packer.traits.refusesNothing,
       (1...UInt64(packer.sizes.smallFile)).contains(listedSize)

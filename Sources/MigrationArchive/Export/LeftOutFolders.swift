@@ -1,9 +1,9 @@
-/// The directories of a batch that the destination has as they are: they are in the archive only if
-/// something in them is. Several readers decide about one tree, in any order.
+/// The directories of a batch that the destination has unchanged. Such a directory is in the
+/// archive only if an item in it is. Several readers decide about one tree, in any order.
 struct LeftOutFolders: Sendable {
   private enum State {
     case leftOut
-    /// Something in it is in the archive, and so is all above it.
+    /// An item in the directory is in the archive, and so are all directories above the item.
     case needed
   }
 
@@ -28,7 +28,7 @@ struct LeftOutFolders: Sendable {
     return found
   }
 
-  /// The number of those that stay left out; each is counted once.
+  /// The number of directories that stay left out; each is counted once.
   mutating func take() -> UInt64 {
     let count = states.values.count { $0 == .leftOut }
     states = [:]

@@ -17,16 +17,16 @@ package struct SourceBatch<Source: SourceDirectory>: Sendable {
   /// For each item of the tree, the ability that the destination lacks; empty if the destination
   /// can hold every item.
   private(set) var lacks: [DestinationTraits.Lack?] = []
-  /// For each item of the tree, the number of those that belong together with it, or -1; empty if none
-  /// does, or if the destination has reported no names.
+  /// For each item of the tree, the number of its unit, or -1; empty if there are no units, or if
+  /// the destination has reported no names.
   private var units: [Int32] = []
   /// For each item, the number of those that are captured together with it, or -1; empty if none are.
   private(set) var unitGroups: [Int32] = []
   /// Those of them that were removed at the destination.
   private var removed: Set<Int> = []
-  /// Those of which only the metadata is new.
+  /// The items of units of which only the metadata is new.
   private var following: Set<Int> = []
-  /// The numbers of those of which the destination needs all.
+  /// The numbers of the units that the destination needs whole.
   private var wanted: Set<Int32> = []
 
   package init(
@@ -40,7 +40,7 @@ package struct SourceBatch<Source: SourceDirectory>: Sendable {
     self.owners = owners
   }
 
-  /// The same batch, checked against what is known of a destination.
+  /// The same batch, checked against the known facts about a destination.
   func checked(by settings: ExportSettings) -> SourceBatch {
     var batch = self
     batch.lacks = tree.lacks(of: settings.traits, beneath: prefix)
@@ -49,19 +49,19 @@ package struct SourceBatch<Source: SourceDirectory>: Sendable {
     return batch
   }
 
-  /// Whether the destination needs an item because of those that belong together with it.
+  /// Whether the destination needs the whole unit of an item.
   func isWanted(_ index: Int) -> Bool { !units.isEmpty && wanted.contains(units[index]) }
 
-  /// Whether the destination has an item, and all that belongs together with it.
+  /// Whether the destination has the whole unit of an item, and the item's metadata.
   func isHeld(_ index: Int) -> Bool {
     !units.isEmpty && units[index] >= 0 && !wanted.contains(units[index]) && !following.contains(index)
   }
 
-  /// Whether it was removed there.
+  /// Whether an item was removed at the destination.
   func isRemoved(_ index: Int) -> Bool { removed.contains(index) }
 
-  /// Finds what belongs together, and which of it the destination has. What changes afterwards changes
-  /// behind this transfer.
+  /// Finds the units, and which of them the destination has. Later changes count as made after this
+  /// transfer.
   private mutating func findUnits(_ settings: ExportSettings) {
     units = tree.units()
     var current: (parent: Int32, directory: Source)?

@@ -1,13 +1,13 @@
 package import MigrationSystem
 package import MigrationWire
 
-/// What the sources of one part have brought before: a file that only grows. The next migration from
-/// the same source compares with it what lies at the destination. Other sources of the same part have
-/// their records in the same file, and count as not there.
+/// The items that the sources of one part have brought before, in a file that only grows. The next
+/// migration from the same source compares the records with the items at the destination. Other
+/// sources of the same part have their records in the same file, and do not count.
 ///
 /// The newest record of a path counts. The records stay in the file, and memory holds 16 bytes for
-/// each. A record that a kill or a power loss has cut short is overwritten: what it said is not
-/// known, and so counts as changed here.
+/// each. A record that a kill or a power loss has cut short is overwritten: its item counts as
+/// changed here.
 package final class ArrivedItems: Sendable {
   /// The records are checked for damage, not for forgery: who can write them can change the items.
   private static let key: UInt128 = 0x7065_6572_2061_7272_6976_6564
@@ -18,17 +18,17 @@ package final class ArrivedItems: Sendable {
     var positions: [UInt64: UInt64] = [:]
     /// The records that are not in the file yet.
     var pending: [ArrivedItem] = []
-    /// The items that are not at the destination any more, and did not come again.
+    /// The items that are no longer at the destination, and did not come again.
     var away = Named()
-    /// The items that are here, and that the sender does not have any more.
+    /// The items that are here, and that the sender no longer has.
     var stayed = Named()
     /// Folders that were replaced whole, by the names that they have now.
     var aside = Named()
-    /// The folders of roots that lie elsewhere now, and where, by the names of the roots.
+    /// The folders of roots that lie at another place now, with both places, by the names of the roots.
     var moved: [[UInt8]: (from: ArchivePath, to: ArchivePath)] = [:]
     /// The marks of which the sender has no item.
     var absent: Set<Mark> = []
-    /// What the sender could not read; nil where that is not known.
+    /// The items that the sender could not read; nil if they are unknown.
     var unread: UnreadableSource?
     var removed = Done.Removed()
     /// Whether the file may have more than the records that were read.
@@ -37,19 +37,19 @@ package final class ArrivedItems: Sendable {
     var trouble: String?
   }
 
-  /// What the user says about items that were moved or removed here.
+  /// The user's decision about items that were moved or removed here.
   package enum Removals: Sendable {
-    /// Nothing yet, or something in an earlier run.
+    /// No decision yet, or a decision in an earlier run.
     case unsettled
-    /// They were not meant: they come again.
+    /// The removals were mistakes: the items come again.
     case again
-    /// They were meant, and count as such from now on.
+    /// The removals were intended, and count as intended from now on.
     case meant
   }
 
   private let journal: JournalFile
   private let state: Mutex<State>
-  /// What the user says, by the names of the roots.
+  /// The user's decisions, by the names of the roots.
   private let removals: [[UInt8]: Removals]
   /// The source of each root.
   private let sources: [[UInt8]: SourceIdentity]
@@ -83,14 +83,13 @@ package final class ArrivedItems: Sendable {
   /// The source of an item of the part.
   func source(of path: ArchivePath) -> SourceIdentity { sources[Array(path.root)] ?? .unknown }
 
-  /// What the user says about an item that was moved or removed here.
+  /// The user's decision about an item that was moved or removed here.
   func removals(of path: ArchivePath) -> Removals { removals[Array(path.root)] ?? .unsettled }
 
   /// Whether nothing has arrived before.
   package var isEmpty: Bool { state.withLock { $0.positions.isEmpty } }
 
-  /// The newest record of a path. A record that cannot be read is none: what it said counts as
-  /// changed here.
+  /// The newest record of a path; nil if it cannot be read: then its item counts as changed here.
   package func item(at path: ArchivePath) -> ArrivedItem? {
     guard let position = state.withLock({ $0.positions[Self.hash(path)] }),
       case .arrived(let item)? = try? journal.record(at: position), item.path == path
@@ -111,8 +110,8 @@ package final class ArrivedItems: Sendable {
     }
   }
 
-  /// Records the items of followed folders at their places of today: that of the root comes last, since
-  /// without it the others are followed again.
+  /// Records the items of followed folders at their new places. The record of the root comes last:
+  /// without it, the next run follows the other items again.
   func recordMoved() throws {
     guard state.withLock({ !$0.moved.isEmpty }) else { return }
     var roots: [ArrivedItem] = []
@@ -148,7 +147,7 @@ package final class ArrivedItems: Sendable {
     }
   }
 
-  /// Whether all that these roots have at the source has arrived: so many items, of which one changed last.
+  /// Whether all items of these roots have arrived, by their number and the last time of change.
   package func hasAll(of roots: [Root], items: UInt64?, changed: ItemTime?) -> Bool {
     guard let items, let changed, roots.allSatisfy({ (try? ArchivePath($0.name)).map(knows) == true }) else {
       return false
@@ -175,7 +174,7 @@ package final class ArrivedItems: Sendable {
   }
 
   func flush() throws(SystemError) {
-    // A file loses what cannot be read only when it is written to: no old record may follow a new one.
+    // The unreadable end of a file is cut off only before writing: no old record may follow a new one.
     if state.withLock({ $0.hasMore }) {
       try journal.file.truncate(to: journal.position)
       state.withLock { $0.hasMore = false }
@@ -190,7 +189,7 @@ package final class ArrivedItems: Sendable {
     state.withLock { state in for (hash, position) in positions { state.positions[hash] = position } }
   }
 
-  /// Ends the record of an item: nothing of it has arrived any more.
+  /// Ends the record of an item: from now on it counts as not arrived.
   func void(_ item: ArrivedItem) throws(SystemError) {
     var item = item
     item.isVoid = true
@@ -229,9 +228,9 @@ package final class ArrivedItems: Sendable {
   /// Records marks of kind 2 of which the sender has no item.
   func noteAbsent(_ marks: [Mark]) { state.withLock { $0.absent.formUnion(marks) } }
 
-  /// Records what the sender could not read.
+  /// Records the items that the sender could not read.
   func noteUnread(_ source: UnreadableSource) { state.withLock { $0.unread = source } }
-  /// Whether an item that did not come may still be there, and could not be read.
+  /// Whether an item that did not come may still exist at the source, and could not be read.
   func mayBeUnread(_ path: ArchivePath) -> Bool { state.withLock { $0.unread?.covers(path) ?? true } }
 
   /// Counts an item that the sender has, and that was moved or removed here.
@@ -250,14 +249,14 @@ package final class ArrivedItems: Sendable {
   package var away: Named { state.withLock { $0.away } }
   package var stayed: Named { state.withLock { $0.stayed } }
 
-  /// Records that not all of what an import has put in place could be recorded.
+  /// Records that some items that an import put in place could not be recorded.
   func noteUnrecorded(_ error: any Error) { state.withLock { $0.trouble = "\(error)" } }
-  /// Why not all records of this import could be written: the next one takes these items for changed here.
+  /// Why some records of this import could not be written: their items count as changed here next time.
   package var trouble: String? { state.withLock { $0.trouble } }
 }
 
 extension ArrivedItem {
-  /// The mark by which a sender that has the item unchanged leaves it out; nil for a directory. Of what was
+  /// The mark by which a sender leaves out the unchanged item; nil for a directory. If the item was
   /// moved or removed here, the newest version that was kept away counts.
   func presentMark(_ keys: TransferKeys, timeGranularity: UInt32, isAway: Bool) -> Mark? {
     let version = version(isAway: isAway)

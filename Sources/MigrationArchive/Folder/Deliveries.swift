@@ -1,23 +1,23 @@
 import MigrationSystem
 package import MigrationWire
 
-/// What each source has put in place in this run of a receiver, so that no other one replaces it:
-/// several may send at a time, and each replaces what was there before all of them.
+/// The items that each source has put in place in this run of a receiver. Several sources may send
+/// at a time; each may replace only the items that were there before all of them.
 package final class Deliveries: Sendable {
-  /// A source of a device. Of an unknown one, only the transfer is known.
+  /// A source of a device. An unknown source is known only by its transfer.
   package struct Deliverer: Hashable, Sendable {
     let device: KeyFingerprint
     let source: SourceIdentity
     let transfer: TransferID?
   }
 
-  /// A path stands for everything in it. Eight bytes each: an accidental equality puts an item beside.
+  /// Each path includes everything below it. A path takes eight bytes; a collision only puts an item beside.
   private let places = Mutex<[UInt64: Deliverer]>([:])
   private let key = UInt128.random(in: .min ... .max)
 
   package init() {}
 
-  /// What one part of a transfer delivers; `sources` are those of its roots.
+  /// The items that one part of a transfer delivers; `sources` are the sources of its roots.
   package func of(
     _ device: KeyFingerprint, _ sources: [[UInt8]: SourceIdentity], in transfer: TransferID
   ) -> OfPart {
@@ -29,13 +29,13 @@ package final class Deliveries: Sendable {
     places.withLock { $0[hash] = deliverer }
   }
 
-  /// The last one that has put this, or what it is in, in place.
+  /// The last source that put an item, or a folder above it, in place.
   fileprivate func deliverer(at target: ArchivePath) -> Deliverer? {
     let hashes = target.lineage.map { EarlierItems.hash($0, key) }
     return places.withLock { places in hashes.last { places[$0] != nil }.flatMap { places[$0] } }
   }
 
-  /// What one part of a device has put in place in this run, among all others.
+  /// The items that one part of a device has put in place in this run, among all others.
   package struct OfPart: Sendable {
     fileprivate let all: Deliveries
     fileprivate let device: KeyFingerprint
@@ -50,7 +50,7 @@ package final class Deliveries: Sendable {
     /// Records that an item of the archive is in place at the destination.
     func note(_ target: ArchivePath, from path: ArchivePath) { all.note(target, deliverer(of: path)) }
 
-    /// Whether another source than an item's has put in place what lies there.
+    /// Whether the entry at a place came from another source than an item's.
     func hasOthers(at target: ArchivePath, than path: ArchivePath) -> Bool {
       all.deliverer(at: target).map { $0 != deliverer(of: path) } ?? false
     }

@@ -1,8 +1,8 @@
 import MigrationSystem
 import MigrationWire
 
-/// What was moved or removed since an earlier pass: here by the user, who alone may let it come again; at
-/// the source; or by an import, which has set it aside.
+/// Finds the items that are gone since an earlier pass: moved or removed here by the user, who
+/// alone may let them come again; removed at the source; or set aside by an import.
 extension FolderImport {
   /// Whether an item was moved or removed here, and the user wants it again.
   func isWantedAgain(_ item: Item) -> Bool {
@@ -47,7 +47,7 @@ extension FolderImport {
     }
     keptAway.formUnion(newer.keys)
     guard isRemoved else { return notStored.merge(newer) { $1 } }
-    // In the journal first: what is not staged any more counts as moved after a crash.
+    // In the journal first: after a crash, an item that is no longer staged counts as moved.
     try staging.refuseStaged(newer)
     for item in away {
       let isFolder = item.kind == .directory ? try !isWhole(item) : false
@@ -84,8 +84,8 @@ extension FolderImport {
     for item in ended { try arrived.void(item) }
   }
 
-  /// Notes the version of an item that came and was kept away, so that it does not come again. Of what is new
-  /// beside it, nothing has arrived, and it does come again.
+  /// Notes the version of an item that came and was kept away, so that it does not come again. A
+  /// new item beside it has not arrived, and does come again.
   func noteKeptAway(_ record: ItemRecord, _ arrived: ArrivedItems) throws {
     guard record.path.lineage.contains(where: keptAway.contains), hasCome(record.path),
       var item = arrived.item(at: record.path)
@@ -115,14 +115,14 @@ extension FolderImport {
     return !staging.shared.withLock { $0.dropped.contains(mark) }
   }
 
-  /// Finds what has been moved or removed here, and what the sender does not have any more, to be named.
-  /// What is in a directory that has gone is not named by itself.
+  /// Finds the items that were moved or removed here, and the items that the sender no longer has,
+  /// to name them. An item in a directory that has gone is not named by itself.
   func findAway(_ arrived: ArrivedItems) throws {
     let absent = try absentMarks(arrived)
     var changes: [ArrivedItem] = []
     var gone: [ArrivedItem] = []
     var folders: Set<ArchivePath> = []
-    // Directories of which nothing came: what they belong to tells whether the sender has them.
+    // Directories without a new version: the folder above tells whether the sender has them.
     var unmet: [ArrivedItem] = []
     func judge(_ item: ArrivedItem, isGone: Bool) {
       let since = since(item)
@@ -131,7 +131,7 @@ extension FolderImport {
       case .stays: arrived.noteStayed(item.target)
       case .nothing: gone.append(item)
       case .removedHere:
-        // What was wanted again, and did not come, is gone at the source, or named by itself.
+        // An item that was wanted again, and did not come, is gone at the source, or named by itself.
         if arrived.removals(of: item.path) == .again, !hasCome(item.path) || isNamed(item.path) { return }
         arrived.countRemoved(isMeant: isMeant(item))
         if isMeant(item), !item.isRemovalMeant {
@@ -168,7 +168,7 @@ extension FolderImport {
     try arrived.flush()
   }
 
-  /// The marks of which the sender has no item, without those of which another version has come.
+  /// The marks of which the sender has no item, except the marks of which another version has come.
   private func absentMarks(_ arrived: ArrivedItems) throws -> Set<Mark> {
     var absent = arrived.absent
     guard !absent.isEmpty else { return absent }
@@ -186,7 +186,7 @@ extension FolderImport {
       isAway: item.keptAway != nil && since(item).isAway)
   }
 
-  /// Whether an item, or a folder above it, is named as one that is not stored.
+  /// Whether an item, or a folder above it, is named as not stored.
   private func isNamed(_ path: ArchivePath) -> Bool {
     path.lineage.contains { notStored[$0] != nil } || staging.shared.withLock { $0.ledger.refuses(path: path) }
   }

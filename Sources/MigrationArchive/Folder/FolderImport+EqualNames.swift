@@ -1,8 +1,8 @@
 import MigrationSystem
 import MigrationWire
 
-/// Names that the destination treats as equal and staging does not, and names that decide what an item
-/// is.
+/// Names that the destination treats as equal and staging does not, and names that decide an item's
+/// class.
 extension FolderImport {
   /// Whether the existing entry, which is listed at `real`, is another item of the archive, or is kept
   /// under another name. Then this item cannot be stored, regardless of how existing files are treated.
@@ -10,8 +10,7 @@ extension FolderImport {
     _ item: Item, _ occupant: ExistingEntry, _ real: ArchivePath
   ) throws(Failure) -> Bool {
     if real == item.target { return false }
-    // The entry that has the name is kept, and the sender, which knows it by another name, learns
-    // this.
+    // The existing entry is kept. The sender, which knows it by another name, learns this.
     if existing == .skip, occupant.kind != .directory { return true }
     if besides.contains(real) { return true }
     guard let path = sibling(of: item.path, Array(real.name)) else { return false }

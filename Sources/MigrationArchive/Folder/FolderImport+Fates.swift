@@ -21,20 +21,20 @@ extension FolderImport {
     case replaces(at: ArchivePath)
     /// The existing entry at this path gets another name, and the item gets its name.
     case setsAside(at: ArchivePath)
-    /// A directory exists at this path; the contents of the staged directory are moved into it. Where
-    /// the directory follows, it gets the metadata that came.
+    /// A directory exists at this path; the contents of the staged directory are moved into it.
+    /// With `follows`, the directory gets the arrived metadata.
     case merges(at: ArchivePath, ExistingEntry, follows: Bool = false)
     /// An existing entry is kept, and the item is not imported.
     case stays
-    /// The sender has nothing newer than what has arrived before.
+    /// The sender has no newer version than the arrived one.
     case isKnown
-    /// It was moved or removed here.
+    /// The item was moved or removed here.
     case isRemoved
     /// An earlier version was moved or removed here, and this one is not stored.
     case staysAway
     /// The item has both names.
     case isThere
-    /// The item equals what exists at this path, which is this entry if the item is a directory.
+    /// An equal item exists at this path; if the item is a directory, as this entry.
     case isPresent(at: ArchivePath, ExistingEntry?)
     /// The item cannot be imported, regardless of how existing names are treated.
     case cannotBeStored(NotStored.Reason, SystemError?)
@@ -113,13 +113,13 @@ extension FolderImport {
     return try fate(facts.fate, of: item, at: item.target)
   }
 
-  /// What has the item's own name, as far as the fate depends on it.
+  /// The entry that has the item's own name, as far as the fate depends on it.
   private mutating func own(
     _ item: Item, _ occupant: ExistingEntry, _ facts: inout ItemFate
   ) throws(Failure) -> ItemFate.Own {
     guard item.kind == .directory else {
       if try occupant.isSame(as: stagedOccupant(item.path)) { return .itself }
-      // Equal size and time prove nothing of an item whose content the sender found to be another.
+      // Equal size and time prove nothing if the sender has found other content.
       let isProven = facts.earlier?.source != .content
       if existing == .merge || existing == .skip || facts.isOthers, isProven ? isPresent(item) : isCopy(item) {
         return .equal

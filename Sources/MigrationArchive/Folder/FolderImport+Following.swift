@@ -94,7 +94,7 @@ extension FolderImport {
       guard !doubtful.contains(record.path) else { return }
       following.insert(record.path)
       notePlaced(at: earlier.target)
-      // At once: where the journal has nothing of it, a run after this one knows less.
+      // At once: without this record, a later run knows less.
       recordPlaced()
     } catch {
       // It keeps what it had, as far as that was not changed; the next pass tries again.
@@ -102,11 +102,11 @@ extension FolderImport {
     }
   }
 
-  /// What the journal knows of the contents that came, beyond their records.
+  /// The journal's facts about arrived contents, beyond their records.
   struct ArrivedContents {
     /// The sizes of staged files that got other bytes for this device.
     private(set) var rewritten: [ArchivePath: UInt64] = [:]
-    /// When entries that were put in place by themselves, or got other metadata, were last changed by that.
+    /// The times of change of entries after they were put in place alone, or got other metadata.
     private(set) var placed: [UInt64: ItemTime] = [:]
     /// The sums of files that came in pieces.
     private var sums: [ArchivePath: (generation: Generation, sum: ContentSum)] = [:]

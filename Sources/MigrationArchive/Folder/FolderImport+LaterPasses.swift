@@ -16,7 +16,7 @@ extension FolderImport {
     return ItemFate(kind, try facts(of: item, kind, earlier), existing: existing, isRoot: isRoot)
   }
 
-  /// The record of an item of which an earlier version has arrived, where that counts.
+  /// The record of an item's earlier version, if earlier versions count.
   func earlier(_ item: Item) -> ArrivedItem? {
     guard existing == .merge || existing == .setAside && item.path.parent == nil else { return nil }
     return arrived?.item(at: item.path)
@@ -28,7 +28,7 @@ extension FolderImport {
     let isSameKind = earlier.kind.fileKind == item.kind
     var since = since(earlier)
     if since == .untouched {
-      // A unit is replaced whole, or not at all: what the sender has removed in it must not stay.
+      // A unit is replaced whole, or not at all: items that the sender has removed from it must not stay.
       let isWhole = kind == .whole || !isSameKind && earlier.kind == .directory
       if isWhole, !isUntouched(earlier) { since = .touched }
       if kind != .folder || !isSameKind, try !isOnOneMount(item, earlier.target) { since = .touched }
@@ -60,7 +60,7 @@ extension FolderImport {
     do {
       there = try destination.occupant(at: earlier.target)
     } catch {
-      // The way to it leads elsewhere now.
+      // The item's path leads elsewhere now.
       return error.isNotFound || error.isNotDirectory || error.isSymbolicLink ? .removed : .touched
     }
     guard let there else { return .removed }
@@ -71,8 +71,8 @@ extension FolderImport {
     return isUntouched ? .untouched : .touched
   }
 
-  /// Whether a file or link came as another one than that which has arrived. What lies in staging may
-  /// have been changed for this device.
+  /// Whether a file or link differs from the version that has arrived. Compares the records: the
+  /// staged file may have been changed for this device.
   func isChanged(_ item: Item, _ earlier: ArrivedItem) -> Bool {
     guard let record = try? records?.record(of: item.path, in: staging.journal) else { return true }
     switch (record.body, earlier.kind) {
@@ -86,14 +86,14 @@ extension FolderImport {
     }
   }
 
-  /// Whether a file has another time, of its content or of its last change, than that which has arrived.
+  /// Whether a file has another time, of its content or of its last change, than the arrived version.
   private func hasChanged(_ record: ItemRecord, _ earlier: ArrivedItem) -> Bool {
     if record.modified?.rounded(to: staging.abilities.timeGranularity) != earlier.modified { return true }
     guard let changed = record.changed, let before = earlier.changed else { return false }
     return changed != before
   }
 
-  /// Whether files and links are those that have arrived, all of them.
+  /// Whether all these files and links equal the versions that have arrived.
   func areUnchanged(_ items: [Item]) -> Bool {
     guard let arrived else { return false }
     return items.allSatisfy { item in arrived.item(at: item.path).map { !isChanged(item, $0) } ?? false }
@@ -112,7 +112,7 @@ extension FolderImport {
     return true
   }
 
-  /// Whether a directory has exactly what has arrived in it, untouched.
+  /// Whether a directory has exactly the items that have arrived in it, all untouched.
   private func isUntouched(_ directory: ArrivedItem) -> Bool {
     arrived?.isWholly(directory, { since($0) == .untouched }, names: { (try? destination.names(in: $0)) ?? nil })
       == true
@@ -120,8 +120,8 @@ extension FolderImport {
 }
 
 extension ArrivedItems {
-  /// Whether the roots of these keys, at these places of a directory, have exactly what has arrived
-  /// there, untouched, apart from some items.
+  /// Whether the roots of these keys, at these places of a directory, have exactly the items that
+  /// have arrived there, untouched, apart from some items.
   package func areUntouched(
     _ roots: [(key: [UInt8], place: [UInt8])], in home: borrowing Directory, besides others: Set<ArchivePath> = []
   ) -> Bool {
@@ -173,7 +173,7 @@ extension ArrivedItems {
 }
 
 extension ArrivedItem {
-  /// Whether an entry is the item as it lay there after the last step.
+  /// Whether an entry is unchanged since an import put it there or set its metadata.
   ///
   /// - Parameters:
   ///   - mayHaveChanged: whether this import has changed the entry itself: another name of it was
@@ -265,15 +265,15 @@ extension FolderImport {
         _ = try recordArrivals(in: arrived, contents, asLinks: true)
         try arrived.flush()
       }
-      // Behind the records of what came: an item of another kind, or another name, is not away.
+      // After the records of the arrived items: an item of another kind, or another name, is not away.
       if isLater { try findAway(arrived) }
     } catch {
       arrived.noteUnrecorded(error)
     }
   }
 
-  /// Records the items that are hard links, or the others. Returns whether there are any of the kind that is left
-  /// out.
+  /// Records the hard links, or all other items. Returns whether there are items of the kind that
+  /// is left out.
   private func recordArrivals(
     in arrived: ArrivedItems, _ contents: ArrivedContents, asLinks: Bool
   ) throws -> Bool {
@@ -301,7 +301,7 @@ extension FolderImport {
     return hasOthers
   }
 
-  /// Where an item of the archive was put; nil if it was not.
+  /// The place of an item of the archive at the destination; nil if it was not put there.
   func target(of path: ArchivePath, _ moves: [ArchivePath: ArchivePath]) -> ArchivePath? {
     let lineage = path.lineage
     if lineage.contains(where: { left.contains($0) || notStored[$0] != nil }) { return nil }
@@ -311,7 +311,7 @@ extension FolderImport {
     return try? ArchivePath(target.bytes + path.bytes.dropFirst(moved.bytes.count))
   }
 
-  /// The record of an item; nil if what lies there is not what was put there.
+  /// The record of an item; nil if the entry at its place differs from the imported item.
   private func arrival(
     of record: ItemRecord, at target: ArchivePath, _ arrived: ArrivedItems, _ contents: ArrivedContents
   ) throws -> ArrivedItem? {
@@ -322,7 +322,7 @@ extension FolderImport {
     guard there == nil || there?.kind == record.kind.fileKind else { return nil }
     switch record.body {
     case .directory:
-      // Of a folder that was moved or removed, the earlier record tells that, and what the user says of it.
+      // The earlier record of a folder tells that it was moved or removed here, and the user's decision.
       if there == nil, arrived.item(at: record.path)?.target == target { return nil }
       return ArrivedItem(
         source: source, path: record.path, target: target, kind: .directory, modified: record.modified ?? Self.noTime,
@@ -374,7 +374,7 @@ extension FolderImport {
     }
   }
 
-  /// The record of a file whose metadata has come. One that was touched here stays a touched one.
+  /// The record of a file whose metadata has come. A file that was touched here still counts as touched.
   private func followed(_ record: ItemRecord, _ arrived: ArrivedItems, _ contents: ArrivedContents) -> ArrivedItem? {
     guard var item = arrived.item(at: record.path), notStored[record.path] == nil else { return nil }
     item.changed = record.changed

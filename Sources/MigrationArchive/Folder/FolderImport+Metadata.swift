@@ -1,7 +1,7 @@
 import MigrationSystem
 import MigrationWire
 
-/// What directories get when their items are in place.
+/// Sets the metadata of directories when their items are in place.
 extension FolderImport {
   /// Sets the rest of a directory's metadata. Done only now: only root can move a directory without
   /// write permission.

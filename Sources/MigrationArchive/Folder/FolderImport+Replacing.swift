@@ -1,12 +1,12 @@
 import MigrationSystem
 import MigrationWire
 
-/// Replaces files in the last pass of a migration. A file may be saved between the look that found it
-/// untouched and its end: where the file system can, both change their names in one step, and what came
-/// out is looked at once more.
+/// Replaces files in the last pass of a migration. A user may save a file after the look that found
+/// it untouched. If the file system can, the new file and the old one exchange their names in one
+/// step, and the import then checks the displaced file again.
 extension FolderImport {
-  /// Replaces the earlier version of an item. Returns false, with everything as it was, if that was
-  /// touched meanwhile.
+  /// Replaces the earlier version of an item. Returns false, and leaves everything as it was, if
+  /// the earlier version was touched meanwhile.
   mutating func replaceEarlier(_ target: ArchivePath, with item: Item) throws(SystemError) -> Bool {
     // In this order: a change behind the first look shows in one of the next two.
     guard let earlier = arrived?.item(at: item.path), let before = try destination.occupant(at: target),
@@ -17,7 +17,7 @@ extension FolderImport {
       try destination.exchange(target, with: item.path)
     } catch {
       guard error.isRenameFlagRefused else { throw error }
-      // The time between the look above and this step is all that is left.
+      // Only the time between the look above and this step is unguarded.
       try destination.replace(target, with: item.path)
       return true
     }
@@ -29,8 +29,8 @@ extension FolderImport {
     return true
   }
 
-  /// The items that take the places of earlier versions, and these places: a run after this one finds
-  /// the earlier versions staged.
+  /// The items that replace earlier versions, with their paths: a later run finds the earlier
+  /// versions staged.
   func exchanges(_ items: ArraySlice<Item>, _ fates: [Fate]) -> [(path: ArchivePath, target: ArchivePath)] {
     guard existing == .merge else { return [] }
     return zip(items, fates).compactMap { item, fate in fate.replaced.map { (path: item.path, target: $0) } }

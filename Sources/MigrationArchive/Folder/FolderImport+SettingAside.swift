@@ -7,9 +7,9 @@ extension FolderImport {
   /// A root that is moved, or a folder that was set aside in a merge.
   struct Changed {
     let item: Item
-    /// The name that the old entry of its place has now.
+    /// The present name of the old entry.
     let aside: ArchivePath?
-    /// Whether the item has that place if it is not staged.
+    /// Whether the item, if it is not staged, lies at its place.
     var isOurs = true
     /// Whether the old entry was set aside, and does not have that name any more.
     var lacksOld = false
@@ -80,9 +80,9 @@ extension FolderImport {
     }
   }
 
-  /// Gives the old entries their names again: where no new item is in place, or after a failure
-  /// all of them, unless others have changed what arrived. Returns a clause about what cannot be brought
-  /// back, and stays beside its place; nil if that is nothing. Another run continues from there.
+  /// Gives the old entries their names back: those without a new item in place or, after a failure, all of
+  /// them, unless others have changed arrived items. Returns a clause about the entries that cannot be
+  /// brought back, and stay beside their places; nil if there are none. Another run continues from there.
   mutating func bringBack(afterFailure: Bool) -> String? {
     if afterFailure, let obstacle = obstacle() { return "\(obstacle.clause), so that nothing is brought back" }
     var clauses: [String] = []
@@ -135,8 +135,8 @@ extension FolderImport {
     }
   }
 
-  /// Takes out of staging what an exchange has put there, and nothing has looked at: a user's file may
-  /// have been saved in it, and it gets a name beside the newer one.
+  /// Takes files out of staging that an exchange has put there, and that no run has checked: a user
+  /// may have saved data in such a file. It gets a name beside the newer one.
   private static func keepDisplaced(
     _ moving: [ArchivePath: Staging.Move], on disk: DirectoryDisk
   ) throws(SystemError) {
@@ -184,8 +184,8 @@ extension FolderImport {
     return nil
   }
 
-  /// Something in an item in its place that was changed since the import began; nil if nothing was. Where
-  /// that moment is not known, the item counts as changed.
+  /// The path of an item, in a moved item, that was changed since the import began; nil if there is
+  /// none. If that moment is unknown, the moved item counts as changed.
   private func touched(_ item: Item) throws(SystemError) -> ArchivePath? {
     guard let moment = staging.shared.withLock({ $0.importBegan }).map({ Timestamp($0) }) else { return item.target }
     let sent = (try? staging.directoryRecord(item.path))?.modified.map { Timestamp($0) }

@@ -1,10 +1,10 @@
 import MigrationSystem
 import MigrationWire
 
-/// Imports what belongs together whole (Protocol §6.4): as it is if nothing of it exists, not at
-/// all if it equals what exists, and otherwise under a new name.
+/// Imports each unit whole (Protocol §6.4): unchanged if no item of it exists, not at all if it
+/// equals the existing unit, and otherwise under a new name.
 extension FolderImport {
-  /// A file and its sidecar files in one directory: the staged ones, and what becomes of them.
+  /// The staged members of a unit of files in one directory, and their fates.
   struct StagedUnit {
     fileprivate var members: [Item] = []
     fileprivate var fates: [ArchivePath: Fate] = [:]
@@ -15,7 +15,7 @@ extension FolderImport {
     fileprivate var all: [[UInt8]: StagedUnit] = [:]
     fileprivate var bases: [ArchivePath: [UInt8]] = [:]
 
-    /// Treats an item like one that belongs to no other.
+    /// Treats an item as the member of no unit.
     mutating func release(_ path: ArchivePath) { bases[path] = nil }
   }
 

@@ -18,14 +18,14 @@ package struct FolderImport {
   /// The most items to process: the roots, or all items if some directories are merged.
   private var total: UInt64 = 0
   private var done: UInt64 = 0
-  /// A directory that exists on both sides, and the entry that it is at the destination.
+  /// A staged directory that also exists at the destination, and the existing entry.
   typealias Merging = (item: Item, there: ExistingEntry)
   /// The directories that existed already. They get the metadata of the received directories when
   /// their contents are complete.
   private var merged: [Merging] = []
-  /// The directories that exist on both sides and have not been processed yet.
+  /// The directories that exist in staging and at the destination, and have not been processed yet.
   private var pending: [Merging] = []
-  /// The roots that are in place: their names, and which entries they are.
+  /// The roots that are in place: their names and entries.
   private var placedRoots: [(target: ArchivePath, entry: ExistingEntry)] = []
   /// The roots of a part that sets old entries aside, as far as they are moved.
   var changed: [Changed] = []
@@ -34,7 +34,7 @@ package struct FolderImport {
   /// The items that are about to be moved, and those of them that are in the journal.
   var upcoming: [(path: ArchivePath, target: ArchivePath)] = []
   var told: [ArchivePath: ArchivePath] = [:]
-  /// The items of the current directory that belong together.
+  /// The units of the current directory.
   var units = StagedUnits()
   /// The directory in which a name was taken last, and the names given to items of the archive next
   /// to taken ones.
@@ -43,21 +43,21 @@ package struct FolderImport {
   var archivePaths: ArchivePaths?
   /// The items that cannot be moved to the destination.
   var notStored: [ArchivePath: (reason: NotStored.Reason, error: UInt16?)] = [:]
-  /// Newer versions of what was moved or removed here.
+  /// The newer versions of items that were moved or removed here.
   var keptAway: Set<ArchivePath> = []
   /// The items that the user of this device takes; nil for all.
   let permit: ArrivalPermit?
-  /// What the same device has brought before, and brings now; nil where that is not recorded.
+  /// The items that the same device has brought before, and brings now; nil if they are not recorded.
   let arrived: ArrivedItems?
-  /// The records of what came now, where an earlier version may have arrived.
+  /// The records of the items that came now, if an earlier version may have arrived.
   var records: EarlierItems?
-  /// The files that got the metadata that came for them.
+  /// The files whose arrived metadata this import has set.
   var following: Set<ArchivePath> = []
-  /// The staged items that are not moved, since what exists is kept instead.
+  /// The staged items that are not moved, since the existing items are kept instead.
   var left: Set<ArchivePath> = []
   /// The inodes of files that lost a name here, or whose metadata this import has set.
   var replaced: Set<UInt64> = []
-  /// What was put in place, and is not in the journal yet.
+  /// The items that were put in place and are not in the journal yet.
   var placed: [JournalRecord] = []
   /// The files of which a run before may have set the metadata, or another program.
   var doubtful: Set<ArchivePath> = []

@@ -6,7 +6,7 @@ package import MigrationWire
 package final class FolderImporter: Importer {
   package let area: StagingArea
   package let existing: Existing?
-  /// What items are at the destination, by their places.
+  /// The classes of items at the destination, by their places.
   private let rule: ArrivalRule
   /// Where roots that are keys arrive; nil if roots are names.
   let places: RootDestinations?
@@ -165,8 +165,8 @@ package final class FolderImporter: Importer {
     guard let disk = staging.disk.destination else { preconditionFailure("folders have a destination") }
     var moves = FolderImport(staging, to: disk, at: places)
     staging.arrivals?.follow(to: places, in: area.destination.directory)
-    // Records come behind the mark: what is undone has not arrived. One that is lost counts as a change
-    // here, and fails no import whose items are in place.
+    // The records follow the mark: an undone import has no arrived items. A lost record counts as a
+    // change here, and fails no import whose items are in place.
     if case .imported = staging.stage {
       moves.recordEarlierArrivals()
     } else {

@@ -8,13 +8,13 @@ package final class FolderSource: ItemSource {
   private let selection: Selection
   private let contents: @Sendable ([Root]) -> Offer.Contents
   private let notice: @Sendable (String) -> Void
-  /// Where the roots are, for the user, if their names are keys.
+  /// The places of the roots, for the user, if their names are keys.
   package let places: RootDestinations?
-  /// What has been walked before, by the names of the roots; empty once it has been used.
+  /// The trees of earlier walks, by the names of the roots; empty once they have been used.
   private let walked: Mutex<[[UInt8]: SourceTree]>
   private let tree = Mutex<SourceTree?>(nil)
   private let recaptures = Mutex(0)
-  /// The databases that may have had a sidecar file meanwhile, and when they were last changed.
+  /// The databases that may have had a sidecar file meanwhile, with the times of their last change.
   private let databases = Mutex<[[UInt8]: Timestamp]>([:])
 
   /// Opens the targets of the paths; no two may have the same name in the archive. `notice` gets
@@ -138,19 +138,19 @@ package final class FolderSource: ItemSource {
     return export.result
   }
 
-  /// How often files that belong together are sent again, since one of them has changed.
+  /// How often files that belong together are sent again because one of them has changed.
   private static let mostRecaptures = 3
 
-  /// Looks once more at what must be of one moment. What was torn is sent again in another session, which
-  /// sends only what has changed; after some tries it is named, as is what was made in a folder after
-  /// that had been listed.
+  /// Examines again the files that must be of one moment. Torn files are sent again in another
+  /// session, which sends only changes. After some tries they are named, as are files made in a
+  /// folder after it was listed.
   private func lookAgain(
     at batch: WorkList.Batch, of tree: SourceTree, _ roots: [SourceRoot], _ export: ArchiveExport<RealDirectory>
   ) throws(Failure) {
     let changed = tree.changedDirectories(of: roots)
     let found = tree.changedDatabases(in: changed, of: roots)
     let known = databases.withLock { databases in exchange(&databases, with: found) }
-    // One that has not changed since the end of the last try was read as it is.
+    // A file that has not changed since the end of the last try was read in its present state.
     var torn = found.filter { known[$0.key] != $0.value }.map(\.key)
     torn += export.torn(batch).compactMap { (try? tree.path($0))?.bytes }
     torn = Set(torn).sorted { $0.lexicographicallyPrecedes($1) }
@@ -191,7 +191,7 @@ package protocol ItemSource: AnyObject, Sendable {
   func origin() throws(Failure) -> [[UInt8]]
   /// Where each of its roots comes from, in their order.
   func identities(by naming: SourceNaming) -> [SourceIdentity]
-  /// Where its roots are on this device, for its user, if their names in the archive are keys.
+  /// The places of its roots on this device, for its user, if the roots' names in the archive are keys.
   var places: RootDestinations? { get }
   /// Determines the items, without reading content. Called once, on a thread of its own; ends early
   /// when `stop` is set.
@@ -208,7 +208,7 @@ package protocol ItemSource: AnyObject, Sendable {
   var isRotating: Bool { get }
   /// The seconds that an export may use for cleaning up after it is stopped.
   var graceAtTheEnd: Double { get }
-  /// Ends what still runs, for a program that may end before this object is deallocated.
+  /// Ends the work that still runs, for a program that may end before this object is deallocated.
   func end()
 }
 

@@ -4,16 +4,16 @@ package import MigrationWire
 /// The importers of a receiver, one for each part of a plan. An `Importer` alone takes every part
 /// of its kind.
 package protocol Importers: AnyObject, Sendable {
-  /// The area whose place tells this receiver from others, from run to run.
+  /// The staging area. Its place identifies this receiver from run to run.
   var area: StagingArea { get }
   /// The app whose data is requested; nil for folders, and for parts of several kinds.
   var request: AppRequest? { get }
-  /// Where the roots of a part are on this device, if they are keys.
+  /// The places of a part's roots on this device, if the roots are keys.
   func places(of part: Part) -> RootDestinations?
-  /// What a part is for this device, by its own knowledge alone.
+  /// The name, the classes and the places of a part, by this device's own knowledge alone.
   func arrival(of part: Part) -> PartArrival
-  /// What is taken of the items of a part, one by one, if its user takes these classes; nil if all of
-  /// them are.
+  /// The permit for the items of a part if its user takes these classes; nil if all items are
+  /// taken.
   func permit(for part: Part, taking taken: ArrivalClasses) -> ArrivalPermit?
   /// The judge of a part before it begins. Throws the reason if no importer here takes the part.
   func judge(of part: Part) throws(Failure) -> any PartJudge

@@ -1,8 +1,7 @@
 import MigrationWire
 
-/// The facts about one name when a source is moved once more, and the only place that decides what
-/// becomes of it. The sender asks with what the ledger tells, the import with what it finds; nothing
-/// else decides.
+/// Decides the fate of a name when a source is moved again; no other code decides this. The sender
+/// asks with the facts of the ledger, the import with the facts that it finds at the destination.
 ///
 /// **An item of the source that arrived here before** (its own record says so; `merge` only):
 ///
@@ -22,12 +21,11 @@ import MigrationWire
 /// | no more | untouched, touched | stays | stays | stays |
 /// | no more | removed | nothing | nothing | nothing |
 ///
-/// *Removed* includes moved, also where the user meant it. Where something of another kind lies in its
-/// place, the item counts as removed, and newer content of a file, or of what belongs together, is *as
-/// new*. A folder that was removed here, and has something new in it, is *as new*, and so is everything
-/// that was removed here if the user wants it again; what belongs together counts as removed then if
-/// anything in it is. A folder is untouched for *another kind*, and for what belongs together, only with
-/// everything in it.
+/// *Removed* includes moved, also where the user meant it. If an entry of another kind lies at the
+/// item's place, the item counts as removed, and newer content of a file or of a unit is *as new*.
+/// A folder that was removed here, and has a new item in it, is *as new*, and so is every removed
+/// item that the user wants again; a unit counts as removed then if any item in it is. For *another
+/// kind*, and for a unit, a folder is untouched only with everything in it.
 /// The data of an app comes whole: it is *known* if it is the same and untouched, and otherwise as new.
 ///
 /// **Every other item, and what is *as new***:
@@ -44,8 +42,8 @@ import MigrationWire
 /// | another file or link, for one | refused | beside | set aside | kept | beside | replaced |
 /// | anything else | refused | beside | set aside | kept | beside | beside |
 ///
-/// Only the root of an app is set aside; what lies deeper goes beside. What another source has brought
-/// in this run is never replaced: the item arrives beside it, or is present if it is equal.
+/// Only the root of an app is set aside; an item below it goes beside. An item that another source has
+/// brought in this run is never replaced: the new item arrives beside it, or is present if it is equal.
 ///
 /// Two things hold for every line (`ItemFateTests` has all of them): no byte that a user made is
 /// overwritten unless the user said `replace`, and nothing is called known, present or there that does
@@ -71,11 +69,11 @@ struct ItemFate: Equatable, Sendable {
     case gone
   }
 
-  /// What became of the arrived item here. Doubt means touched.
+  /// The state of the arrived item here. In doubt, it counts as touched.
   enum Since: CaseIterable, Sendable {
     case untouched
     case touched
-    /// Something of another kind lies in its place.
+    /// An entry of another kind lies in its place.
     case displaced
     /// Moved or removed.
     case removed
@@ -84,14 +82,14 @@ struct ItemFate: Equatable, Sendable {
     var isAway: Bool { self == .removed || self == .displaced }
   }
 
-  /// What has the item's own name here.
+  /// The entry that has the item's own name here.
   enum Own: CaseIterable, Sendable {
     case free
     /// The item: a run that died had given it this name.
     case itself
     /// A folder, where the item is one.
     case folder
-    /// A folder that equals the item, where the item belongs together.
+    /// A folder that equals the item, where the item is a unit.
     case equalFolder
     /// A folder of another file system.
     case mount
@@ -103,7 +101,7 @@ struct ItemFate: Equatable, Sendable {
   }
 
   enum Fate: CaseIterable, Sendable {
-    /// The facts do not suffice: what has the item's own name is to be found out.
+    /// The facts do not suffice: the entry with the item's own name must be looked up.
     case unclear
     case arrives
     case beside
@@ -116,14 +114,14 @@ struct ItemFate: Equatable, Sendable {
     case mergesFollowing
     /// The metadata that came is set.
     case follows
-    /// The source has nothing newer, and what arrived, or what became of it, lies here.
+    /// The source has no newer version, and the arrived item lies here.
     case known
     /// An equal item lies here.
     case present
     case isThere
     /// It arrived, and was moved or removed here: counted apart.
     case removedHere
-    /// A newer version of what was moved or removed here: not stored, and named.
+    /// A newer version of an item that was moved or removed here: not stored, and named.
     case keptAway
     /// An existing item is kept: this one is not stored, and named.
     case kept
@@ -137,12 +135,12 @@ struct ItemFate: Equatable, Sendable {
   var kind: Kind
   /// Nil if nothing has arrived from this source under this name.
   var earlier: Earlier?
-  /// Nil as long as nothing has looked.
+  /// Nil before the entry with the item's own name has been looked up.
   var own: Own?
   var existing: Existing
   /// Whether it is a root of the archive.
   var isRoot = false
-  /// Whether another source has brought, in this run, what has the item's own name.
+  /// Whether another source has brought, in this run, the entry with the item's own name.
   var isOthers = false
 
   struct Earlier: Equatable, Sendable {
@@ -150,7 +148,7 @@ struct ItemFate: Equatable, Sendable {
     var since: Since
     /// Whether a removed folder has anything at the source that was not removed with it.
     var hasNew = false
-    /// Whether the user wants again what was removed here.
+    /// Whether the user wants the removed item again.
     var isWantedAgain = false
 
     init(_ source: Source, _ since: Since, hasNew: Bool = false, isWantedAgain: Bool = false) {
@@ -182,7 +180,7 @@ struct ItemFate: Equatable, Sendable {
     return fate(besides: own)
   }
 
-  /// The first table; nil for what is as new.
+  /// The fate by the first table; nil for an item that is as new.
   private func fate(since earlier: Earlier) -> Fate? {
     switch existing {
     case .merge: break
@@ -204,7 +202,7 @@ struct ItemFate: Equatable, Sendable {
     }
   }
 
-  /// The lines of what lies here.
+  /// The lines of the first table for an item that lies here.
   private func fate(isUntouched: Bool, _ source: Source) -> Fate? {
     switch (kind, isUntouched, source) {
     case (.folder, true, .metadata), (.folder, true, .content): .mergesFollowing

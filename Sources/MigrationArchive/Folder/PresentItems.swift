@@ -11,8 +11,8 @@ package struct PresentItems: Equatable, Sendable {
   package private(set) var taken: [Mark] = []
   /// Marks of kind 4, ascending.
   package private(set) var removed: [Mark] = []
-  /// Marks of kinds 5, 6 and 7, ascending: of files that have arrived, in the state in which they came.
-  /// Kind 6 also has directories.
+  /// Marks of kinds 5, 6 and 7, ascending, of files in the state in which they arrived. Kind 6 also
+  /// has directories.
   package private(set) var arrived: [Mark] = []
   package private(set) var states: [Mark] = []
   package private(set) var contents: [Mark] = []
@@ -39,8 +39,8 @@ package struct PresentItems: Equatable, Sendable {
   /// other names, the import handles them. Times are rounded to multiples of this many nanoseconds,
   /// as the sender rounds its own.
   ///
-  /// Unless nothing is replaced, items that differ arrive too, so no name counts as taken; and what
-  /// belongs together arrives whole, so nothing of it is reported.
+  /// Unless nothing is replaced, items that differ arrive too, so no name counts as taken. A unit
+  /// arrives whole, so no item of it is reported.
   init(
     of roots: [RootPath], in destination: SharedDirectory, keys: TransferKeys, timeGranularity: UInt32 = 1,
     replacingNothing isKept: Bool = true, besides hasArrived: (ArchivePath) -> Bool = { _ in false }
@@ -65,10 +65,10 @@ package struct PresentItems: Equatable, Sendable {
     taken.sort()
   }
 
-  /// Adds what the same source has brought before, wherever it is now: none of it need come again. Where
-  /// it was touched, only a newer version is wanted, and so it is where it was moved or removed, unless
-  /// the user wants that again. A directory that lies here need not come again as it was; of a folder
-  /// under version control the directories tell by their times that nothing was added or removed.
+  /// Adds the items that the same source has brought before, wherever they are now. They need not come
+  /// again. Of an item that was touched, moved or removed here, only a newer version is wanted, unless
+  /// the user wants a removed item again. An unchanged directory need not come again. In a folder under
+  /// version control, the directories' times tell that nothing was added or removed.
   mutating func add(
     _ arrived: ArrivedItems, in destination: SharedDirectory, keys: TransferKeys, timeGranularity: UInt32
   ) throws {
@@ -125,7 +125,7 @@ package struct PresentItems: Equatable, Sendable {
     }
   }
 
-  /// Looks whether items lie where they arrived. Most lie in the directory of the one before.
+  /// Checks whether items lie where they arrived. Usually an item lies in the directory of the previous item.
   fileprivate struct DestinationLook {
     private let destination: SharedDirectory
     private var current: (path: ArchivePath?, directory: SharedDirectory?)?
@@ -167,8 +167,7 @@ package struct PresentItems: Equatable, Sendable {
 
   private typealias Visit = (ArchivePath, FileStatus, _ target: [UInt8]?) -> Void
 
-  /// Walks the destination, with one open directory at a time. What belongs together is split, or
-  /// not visited.
+  /// Walks the destination, with one open directory at a time. Units are split, or not visited.
   private static func walk(
     _ roots: [RootPath], _ destination: SharedDirectory, splitting isSplit: Bool, _ visit: Visit
   ) throws(SystemError) {
@@ -229,7 +228,7 @@ package struct PresentItems: Equatable, Sendable {
 }
 
 extension ArrivedItems {
-  /// What was moved or removed here of each root, without a word of the user so far.
+  /// The removals in each root about which the user has not decided yet.
   package func unsettled(in area: StagingArea, at roots: RootDestinations?) throws -> [RemovedArrivals] {
     follow(to: roots, in: area.destination.directory)
     var places = PresentItems.DestinationLook(area.destination.directory)

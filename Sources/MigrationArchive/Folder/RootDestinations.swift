@@ -37,7 +37,7 @@ package struct RootDestinations: Equatable, Sendable {
   /// The place of each key.
   var all: [[UInt8]: [UInt8]] { places.mapValues(\.bytes) }
 
-  /// Where an item of the archive is.
+  /// The place of an item of the archive.
   package func place(of path: [UInt8]) -> [UInt8] {
     let root = path.prefix { $0 != UInt8(ascii: "/") }
     return self[root].map { $0.bytes + path[root.endIndex...] } ?? path
@@ -54,7 +54,7 @@ package struct RootDestinations: Equatable, Sendable {
 
   /// Why nothing can arrive at a place.
   struct Hindrance: Equatable {
-    /// What is there: the place, or a folder above it.
+    /// The path of the obstacle: the place, or a folder above it.
     let path: ArchivePath
     /// A clause about it.
     let clause: String

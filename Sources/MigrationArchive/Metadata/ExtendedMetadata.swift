@@ -175,7 +175,7 @@ extension AccessEntry.Subject {
 package struct Preserved: Equatable, Sendable {
   /// Owners and groups, by their names or else by their numbers.
   package var owners: Bool
-  /// Those that the user names.
+  /// The owners that the user has mapped.
   package var map = OwnerMap()
   /// Set-user-id and set-group-id bits.
   package var setIDBits: Bool

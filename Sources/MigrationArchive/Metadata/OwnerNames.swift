@@ -33,7 +33,7 @@ package final class OwnerNames: Sendable {
   }
 }
 
-/// What the receiver's user says about users and groups of the sender.
+/// The numbers that the receiver's user gives to users and groups of the sender.
 package struct OwnerMap: Equatable, Sendable {
   /// A user or group of the sender.
   package enum Old: Hashable, Sendable {
@@ -50,7 +50,7 @@ package struct OwnerMap: Equatable, Sendable {
 
   package init() {}
 
-  /// Each user or group of the sender has a number here. False where it had one already.
+  /// Gives a user or group of the sender a number here. False if it had a number already.
   package mutating func add(_ kind: OwnerName.Kind, _ old: Old, _ new: UInt32) -> Bool {
     numbers.updateValue(new, forKey: Key(kind: kind, old: old)) == nil
   }
@@ -65,7 +65,7 @@ final class LocalOwners: Sendable {
 
   init(_ map: OwnerMap) { self.map = map }
 
-  /// The number of a user or group of the sender, and whether it is that of its name, if it has one.
+  /// The number here of a user or group of the sender; `isKnown` is false if its name is unknown here.
   func number(_ kind: OwnerName.Kind, _ id: UInt32, in names: [OwnerName]) -> (number: UInt32, isKnown: Bool) {
     let named = names.first { $0.kind == kind && $0.id == id }
     if let number = named.flatMap({ map.number(kind, .name($0.name)) }) ?? map.number(kind, .number(id)) {

@@ -12,7 +12,7 @@ package struct FrameBuffer: Sendable {
   /// The items that the entries complete and the bytes that they carry, for progress.
   package private(set) var items: UInt64 = 0
   package private(set) var contentBytes: UInt64 = 0
-  /// Those of them that are in holes.
+  /// The content bytes that are in holes.
   package private(set) var holeBytes: UInt64 = 0
 
   /// Frames are numbered in the order in which they are begun.

@@ -66,7 +66,7 @@ final class FramePacker {
   /// leave out.
   var isMerging: Bool { held.hasNames }
 
-  /// What is to be done with a file or symbolic link, given what the destination says of its name.
+  /// The action for a file or symbolic link, given the destination's report about its name.
   enum Answer: Equatable {
     case send
     case leftOut
@@ -75,8 +75,8 @@ final class FramePacker {
   }
 
   /// Leaves a file or symbolic link out because of the existing entry with its name at the
-  /// destination, or because of the file that arrived there. What is wanted because of others is sent,
-  /// unless nothing with a taken name is.
+  /// destination, or because of the file that arrived there. With `isWanted`, its unit needs it: it
+  /// is sent, unless the destination keeps existing items.
   func answer(_ path: ArchivePath, _ status: FileStatus, target: [UInt8]? = nil, isWanted: Bool) -> Answer {
     let size = status.kind == .regular ? UInt64(status.size) : 0
     let isTaken = held.isTaken(keys.takenMark(path: path))
@@ -101,8 +101,8 @@ final class FramePacker {
     return .leftOut
   }
 
-  /// Whether a directory need not be sent: nothing of it has changed since it arrived. It is counted when
-  /// nothing in it was sent either.
+  /// Whether a directory need not be sent: it is unchanged since it arrived. It is counted if no
+  /// item in it is sent either.
   func isKnown(directory path: ArchivePath, _ status: FileStatus) -> Bool {
     settings.isInArrivedState(directory: path, status)
   }

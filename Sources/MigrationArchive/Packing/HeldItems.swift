@@ -7,7 +7,7 @@ package struct HeldItems: Sendable {
   private var isCurrent: [Bool] = []
   /// The marks of the other kinds.
   private var others: [Held.Kind: [Mark]] = [:]
-  /// Which of them an item of the source has; empty where the receiver does not want to know.
+  /// For each of these marks, whether an item of the source has it; empty if the receiver does not ask.
   private var isMet: [Held.Kind: [Bool]] = [:]
   private var partials: [ArchivePath: Partial] = [:]
 
@@ -37,7 +37,7 @@ package struct HeldItems: Sendable {
     return true
   }
 
-  /// Whether there is a mark of a kind other than that of staged items.
+  /// Whether there is a mark of this kind, other than the marks of staged items.
   package mutating func has(_ mark: Mark, _ kind: Held.Kind) -> Bool {
     guard let marks = others[kind], let index = Self.index(of: mark, in: marks) else { return false }
     isMet[kind]?[index] = true
@@ -47,7 +47,7 @@ package struct HeldItems: Sendable {
   /// Whether the destination has this file or link already.
   package mutating func isPresent(_ mark: Mark) -> Bool { has(mark, .present) }
 
-  /// From now on, `stale` also has what the destination has, or had, and the source does not.
+  /// From now on, `stale` also has the items that the destination has or had, and that the source has not.
   package mutating func nameAbsent() {
     for kind in [Held.Kind.present, .removed, .arrived] {
       isMet[kind] = [Bool](repeating: false, count: others[kind]?.count ?? 0)

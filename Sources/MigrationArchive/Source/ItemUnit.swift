@@ -1,8 +1,8 @@
 import MigrationSystem
 import MigrationWire
 
-/// What belongs together by its names (Protocol §6.4): a file and its sidecar files, in which a
-/// database keeps changes of it; and everything in a folder under version control.
+/// A unit (Protocol §6.4) by the names of its items: a file and its sidecar files, in which a
+/// database keeps changes of the file; or everything in a folder under version control.
 enum ItemUnit {
   private static let endings = ["-journal", "-shm", "-wal"].map { Array($0.utf8) }
   /// The entries by which a folder is under version control.
@@ -10,7 +10,7 @@ enum ItemUnit {
   /// The length of the longest ending.
   static let longestEnding = 8
 
-  /// The name of the file whose sidecar file an item with this name may be.
+  /// The name of the file to which an item with this name may be a sidecar file.
   static func base(of name: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
     guard let ending = endings.first(where: { name.count > $0.count && name.suffix($0.count) == $0[...] }) else {
       return nil
@@ -38,7 +38,7 @@ enum ItemUnit {
   static func isDatabase(_ file: borrowing Descriptor) -> Bool {
     let beginning = Array("SQLite format 3\0".utf8)
     var bytes = [UInt8](repeating: 0, count: beginning.count)
-    // What cannot be read is named by itself.
+    // An unreadable file is reported by itself.
     return (try? file.readFully(at: 0, into: &bytes)) == beginning.count && bytes == beginning
   }
 
@@ -53,7 +53,7 @@ enum ItemUnit {
     name.first == UInt8(ascii: ".") && repositoryNames.contains { $0[...] == name }
   }
 
-  /// Those of the names in one folder that are sidecar files of another one, or have sidecar files.
+  /// The names in one folder that are sidecar files of another name, or that have sidecar files.
   static func members(of names: [[UInt8]]) -> Set<[UInt8]> {
     let pairs = names.compactMap { name in base(of: name[...]).map { (name, Array($0)) } }
     guard !pairs.isEmpty else { return [] }
@@ -68,11 +68,11 @@ extension SourceTree {
     let name: ArraySlice<UInt8>
   }
 
-  /// For each item, the number of one of those that it belongs together with; -1 for one that
-  /// belongs to none. Empty if none does. A folder under version control belongs to its contents.
+  /// For each item, the index of an item that stands for its unit; -1 for an item without a unit.
+  /// Empty if there are no units. The unit of a folder under version control includes the folder.
   ///
-  /// What is captured together has more: the folders of LevelDB and of a Maildir, and a mailbox with its
-  /// index.
+  /// With `captured`, the folders of LevelDB and of a Maildir, and a mailbox with its index, are
+  /// units too.
   func units(captured isCaptured: Bool = false) -> [Int32] {
     var folders: Set<Int32> = []
     var sidecars: [Name: [Int]] = [:]

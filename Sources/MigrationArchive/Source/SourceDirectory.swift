@@ -26,8 +26,8 @@ package protocol SourceDirectory: AnyObject, Sendable {
   /// Reads the status of an item, and whether the clock that makes its stamps has moved past the
   /// last one.
   func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceStatus
-  /// Whether a look tells when an item changed last, so that one look behind the reading of a file
-  /// tells whether it was read in one state.
+  /// Whether a look tells when an item changed last. Then one look after the reading of a file
+  /// tells whether the file was read in one state.
   var datesChanges: Bool { get }
   /// Whether every change of an item with this status is visible in it, even if its modification
   /// time is set back afterwards.
@@ -58,7 +58,7 @@ package protocol SourceFile: AnyObject, Sendable {
   func fetch(at offset: Int64, length: Int64)
   /// The first offset with data at or after `offset`; nil if only a hole remains.
   func nextData(from offset: Int64) throws(SystemError) -> Int64?
-  /// Whether what the file system says of holes is known to be right.
+  /// Whether the file system's answers about holes are known to be right.
   var tellsHoles: Bool { get }
   /// The first offset in a hole at or after `offset`, where the end of the file counts as a hole;
   /// nil at or behind the end.

@@ -8,7 +8,7 @@ struct SourceFileSystem: Sendable {
   private let tellsHoles: Bool
   private let clocks: SourceClocks
 
-  /// Reads it from an open file.
+  /// Reads the file system of an open file.
   init(of descriptor: borrowing Descriptor, _ clocks: SourceClocks) throws(SystemError) {
     device = try descriptor.status().device
     let name = try? descriptor.fileSystem()
@@ -29,8 +29,8 @@ struct SourceFileSystem: Sendable {
   /// Whether every change of an item with this status is visible in it.
   func showsEveryChange(_ status: FileStatus) -> Bool { keeping(status).showsEveryChange(status) }
 
-  /// Reads the status of an item, and how long another change could have the same stamp as the last
-  /// one.
+  /// Reads the status of an item, and for how long a further change could get the stamp of the last
+  /// change.
   func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceStatus {
     // The clocks are read first: a stamp that is old at that time cannot be given again.
     let (now, begin) = (Timestamp.coarseNow(), BootInstant.now())
@@ -179,7 +179,7 @@ final class SourceClocks: Sendable {
 package struct SourceStatus: Sendable {
   /// The kernel's status of the item.
   package let status: FileStatus
-  /// How long another change could still have the same stamp as the last one; 0 if it could not.
+  /// For how long a further change could still get the stamp of the last change; 0 if it could not.
   package let unsettledSeconds: Double
   /// The time of day before the look.
   let now: Timestamp

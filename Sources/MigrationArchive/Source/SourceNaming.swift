@@ -3,9 +3,9 @@ package import MigrationWire
 
 /// Gives each source the number under which a receiver keeps what arrived from it (Protocol §6.2).
 ///
-/// The number is a hash under a secret that this device keeps: of the path relative to the user's home
-/// for what lies in it, so that a restored home stays what it is, and of the path and the file system
-/// for everything else, so that two cards at one place are two sources. No inode counts.
+/// The number is a hash under a secret of this device. In the user's home, it is of the path
+/// relative to the home, so that a restored home keeps its numbers. Elsewhere, it is of the path
+/// and the file system, so that two cards at one place are two sources. Inode numbers do not count.
 package struct SourceNaming: Sendable {
   let secret: UInt128
   private let home: (path: [UInt8], device: UInt64)?
@@ -21,7 +21,7 @@ package struct SourceNaming: Sendable {
     }
   }
 
-  /// The number of what has this name for good; that of nothing without one.
+  /// The number of a source with this lasting name; `unknown` for a source without one.
   package func identity(of name: [UInt8]?) -> SourceIdentity {
     guard let name else { return .unknown }
     var hash = SipHash(key: secret)
@@ -29,7 +29,7 @@ package struct SourceNaming: Sendable {
     return SourceIdentity(UInt64(truncatingIfNeeded: hash.finish()))
   }
 
-  /// The number of a source: that of nothing on a block device without a UUID.
+  /// The number of a source; `unknown` on a block device without a UUID.
   func identity(of root: SourceRoot) -> SourceIdentity {
     guard let path = try? root.origin(), let status = try? root.parent.directory.status(root.entry) else {
       return .unknown

@@ -27,7 +27,7 @@ extension FileStatus {
     )
   }
 
-  /// How long after `now` another change could still get the same time stamp as the last one; 0 if
+  /// For how long after `now` a further change could still get the stamp of the last change; 0 if
   /// it no longer can.
   func unsettledSeconds(at now: Timestamp) -> Double {
     // File systems without fractions of a second count whole seconds; the others follow the

@@ -1,11 +1,11 @@
 import MigrationSystem
 import MigrationWire
 
-/// Looks at walked directories once more: their times of change tell whether they have got or lost names
-/// since they were listed.
+/// Examines walked directories again: their times of change tell whether names were added or
+/// removed since they were listed.
 extension SourceTree {
-  /// Whether a walk would find the same names again, so that it need not look at each item: every
-  /// directory is as it was when it was listed, on a file system whose times tell that.
+  /// Whether a walk would find the same names again, and need not look at each item: every
+  /// directory is unchanged since it was listed, on a file system whose times tell that.
   func isCurrent(of roots: [SourceRoot]) -> Bool {
     guard mountPoints.isEmpty, kernelMountPoints.isEmpty, roots.allSatisfy(\.datesChanges) else { return false }
     var isCurrent = true
@@ -17,7 +17,7 @@ extension SourceTree {
     return isCurrent
   }
 
-  /// The walked directories that may have got or lost names since they were listed.
+  /// The walked directories in which names may have been added or removed since they were listed.
   func changedDirectories(of roots: [SourceRoot]) -> Set<Int32> {
     var changed: Set<Int32> = []
     lookAtDirectories(of: roots) { directory, status in

@@ -56,8 +56,8 @@ package struct SourceTree: Sendable {
   package private(set) var mountPoints: [[UInt8]] = []
   package private(set) var kernelMountPoints: [[UInt8]] = []
 
-  /// The times of change that the walked directories had before they were listed, by their nodes; nil
-  /// for one in whose time another change may not show.
+  /// The times of change that the walked directories had before they were listed, by their nodes;
+  /// nil for a directory whose time may hide a further change.
   private(set) var listings: [Int32: Timestamp?] = [:]
   /// The first directories that the selection leaves out.
   package private(set) var leftOut: [[UInt8]] = []

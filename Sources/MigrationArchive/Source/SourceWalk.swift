@@ -16,9 +16,9 @@ package struct SourceWalk {
     tree = SourceTree(countingSince: moment)
   }
 
-  /// Walks all roots in order. One that has been walked with the same selection, and whose directories are
-  /// unchanged, is taken as it was found: then nothing in it is looked at again. `known` has those trees,
-  /// by the names of their roots. What has changed since `moment` is counted apart.
+  /// Walks all roots in order. A root whose directories are unchanged since an earlier walk with
+  /// the same selection keeps the tree of that walk, and nothing in it is looked at again. `known`
+  /// has these trees, by the names of their roots. Changes since `moment` are counted apart.
   package static func walk(
     _ roots: [SourceRoot], selecting selection: Selection = Selection(), knowing known: [[UInt8]: SourceTree] = [:],
     countingSince moment: Timestamp? = nil, isStopped: @escaping () -> Bool = { false }
@@ -118,7 +118,7 @@ package struct SourceWalk {
     }
   }
 
-  /// The names of a source's directory that would be sent, and are not among those that were listed.
+  /// The names in a source's directory that would be sent and have not been listed.
   static func newNames(
     in directory: borrowing Directory, _ path: ArchivePath, besides known: Set<[UInt8]>, selecting selection: Selection
   ) throws(SystemError) -> [[UInt8]] {

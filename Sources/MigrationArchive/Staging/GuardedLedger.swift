@@ -42,7 +42,7 @@ struct GuardedLedger: ~Copyable, Sendable {
   struct StagingFigures: Sendable {
     /// The total of the staged data, complete or not, and the number of complete items.
     fileprivate(set) var held = Tally()
-    /// The bytes that an earlier process staged, and those of the holes that came since.
+    /// The bytes that an earlier process staged, and the bytes of the holes that came since.
     var uncounted: UInt64 = 0
     var holes: UInt64 = 0
     /// The items that the destination cannot hold, and the sum of their sizes.

@@ -1,13 +1,13 @@
 import MigrationSystem
 import MigrationWire
 
-/// The complete files that got other names while their newer states were on the way, and that a process
-/// which died has left.
+/// The complete files that a process renamed while their newer states were on the way, and left
+/// when it died.
 struct KeptFiles {
   struct Kept {
     let record: ItemRecord
     let name: ArchivePath
-    /// Where the journal says so.
+    /// The position of the journal's record about it.
     let position: UInt64
     fileprivate var sum = ContentSum()
 
@@ -23,7 +23,7 @@ struct KeptFiles {
       if position < self.position, generation == record.generation { sum.add(lanes, at: range) }
     }
 
-    /// What came of it before does not count.
+    /// The pieces that came before this position do not count.
     fileprivate mutating func restart(at position: UInt64) {
       if position < self.position { sum = ContentSum() }
     }
@@ -39,8 +39,8 @@ struct KeptFiles {
     places = staging.disk.places()
   }
 
-  /// Finds those whose newer states are not complete, given the claims about the tree. Returns the claims
-  /// about them. What the process has done last is not known: their content tells.
+  /// Finds the files whose newer states are not complete, given the claims about the tree. Returns the
+  /// claims about these files. The last steps of the process are not known: the files' content tells them.
   func claims(
     besides claimed: [UInt64: StagingReplay.Claim]
   ) throws -> [UInt64: StagingReplay.Claim] {

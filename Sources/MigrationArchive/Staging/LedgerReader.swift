@@ -10,9 +10,9 @@ package import MigrationWire
 package struct LedgerReader: Sendable {
   private let staging: Staging
   private let length: Int
-  /// How many marks the sender has room for, those of incomplete files included.
+  /// The number of marks that the sender has room for, including those of incomplete files.
   private let room: UInt64
-  /// The marks of each kind that remain to be sent, in order; those of the staged items are added
+  /// The marks of each kind that remain to be sent, in order. The marks of staged items are added
   /// first, with the first part.
   private var lists: [(kind: Held.Kind, marks: ArraySlice<Mark>)]
   private var partials: ArraySlice<Partial> = []
@@ -67,7 +67,7 @@ package struct LedgerReader: Sendable {
     let marks = ledger.marks
     let held = Tally(items: UInt64(marks.count), bytes: ledger.heldBytes)
     partials = ledger.partials[...]
-    // The sender must know what is staged; of what exists, as much as it has room for.
+    // The sender must know all staged items, and as many existing items as it has room for.
     let rest = room.subtractingClamped(partials.reduce(UInt64(marks.count)) { $0 + $1.ledgerRoom })
     let each = Int(clamping: rest / UInt64(max(1, lists.count { !$0.marks.isEmpty })))
     for index in lists.indices { lists[index].marks = lists[index].marks.prefix(each) }

@@ -1,7 +1,7 @@
 import MigrationSystem
 
 extension Staging {
-  /// A file of which parts have arrived.
+  /// A file of which pieces have arrived.
   struct OpenFile: Sendable {
     let file: any StagedFile
     // The kernel lets one thread at a time write into a file, and the others spin for it: in memory
@@ -15,7 +15,7 @@ extension Staging {
       static let most: UInt64 = 256 << 20
       /// The end of the space that this process has set aside.
       var end: UInt64 = 0
-      /// Whether no more is set aside: the file has holes, or the file system refuses.
+      /// Whether no more space is set aside: the file has holes, or the file system refuses.
       var isOver = false
       /// Whether the file may have bytes without a claim, or space behind its end.
       var hasSurplus: Bool

@@ -19,7 +19,7 @@ extension Staging {
       if budget.take(refusal.size) { named.append(refusal) }
     }
 
-    /// Forgets some of them.
+    /// Forgets the refusals of which `isGone` is true.
     mutating func remove(where isGone: (NotStored) -> Bool) {
       let kept = named.filter { !isGone($0) }
       (named, budget) = ([], NamingBudget())

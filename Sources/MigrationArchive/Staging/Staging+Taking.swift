@@ -20,9 +20,9 @@ extension Staging {
     fileprivate func allows(_ path: ArchivePath) -> Bool { permit?.allows(path, isLink: false) ?? true }
   }
 
-  /// From now on, only these items are taken, of these roots; nil for all. Called before a session, and
-  /// before an import that continues: the user, an option or the places of programs may be others than
-  /// before.
+  /// From now on, only these items of these roots are taken; nil for all. Called before a session,
+  /// and before an import that continues: the user's answer, an option or the places of programs
+  /// may have changed.
   ///
   /// What is staged and not taken any more is removed: it is refused by name, or forgotten with its
   /// root. What was refused and is taken now may come.
@@ -100,7 +100,7 @@ extension Staging {
       gone.append(path)
     }
     guard !gone.isEmpty else { return }
-    // In the journal first: what is missing without a word counts as damage, or as moved.
+    // In the journal first: a missing item without a record counts as damage, or as moved.
     try journal.appendDurably(claims)
     for path in gone { try remove(path, in: places) }
     guard isConcluded else { return try removeEmptied(gone, in: places) }

@@ -13,7 +13,7 @@ extension Staging {
     var data: [UInt8] = []
     var current: (path: ArchivePath, file: any StagedFile)?
 
-    /// Why a piece is not as it was sent; nil if it is.
+    /// Why a piece differs from the sent piece; nil if it does not.
     mutating func difference(_ place: FilePiece, _ lanes: PieceLanes) -> String? {
       do {
         let file = try open(place.path)

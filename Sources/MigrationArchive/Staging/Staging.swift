@@ -42,8 +42,8 @@ package final class Staging: Sendable {
     /// The old entries that an import was about to set aside, by the paths of the items that come in
     /// their places.
     var asides: [ArchivePath: Aside] = [:]
-    /// The moment after which others have changed what was changed in an item that an import has moved;
-    /// nil if that is not known.
+    /// The moment at which the import began: later changes in an item that it has moved were made
+    /// by others. Nil if it is unknown.
     var importBegan: ItemTime?
     /// The items that killed imports were about to place in several steps.
     var earlierPlacing = FolderImport.EarlierPlacing()
@@ -64,7 +64,7 @@ package final class Staging: Sendable {
     /// The complete files of earlier sessions whose newer states are on the way, and their names until
     /// these are complete.
     var replaced: [ArchivePath: (record: ItemRecord, name: ArchivePath)] = [:]
-    /// The names of those whose newer states are complete: they go when these are durable.
+    /// The names of kept files whose newer states are complete: they are removed when these are durable.
     var superseded: [ArchivePath] = []
     /// How many have been kept so far.
     var keptCount = 0
@@ -101,13 +101,13 @@ package final class Staging: Sendable {
   let preserved: Preserved
   let owners: LocalOwners
   let shared: GuardedLedger
-  /// Where each item is synced: the position in the journal up to which that was done.
+  /// The position in the journal up to which items are synced, where each item is synced.
   let syncedEach = Mutex<UInt64>(0)
   private let syncFailure = Mutex<Failure?>(nil)
   private let record = Mutex<ArrivedItems?>(nil)
   private let others = Mutex<Deliveries.OfPart?>(nil)
 
-  /// What this part, and others in this run, have put in place; nil where none can be replaced.
+  /// The items that this part, and others in this run, have put in place; nil if none can be replaced.
   package var deliveries: Deliveries.OfPart? {
     get { others.withLock { $0 } }
     set { others.withLock { $0 = newValue } }
@@ -122,7 +122,7 @@ package final class Staging: Sendable {
   /// The permitted first components of paths; nil for an app, which announces none.
   var roots: Set<[UInt8]>? { taking.withLock { $0?.roots } ?? announced }
 
-  /// What the same device has brought of this part before; nil where that is not recorded.
+  /// The items of this part that the same device has brought before; nil if they are not recorded.
   package var arrivals: ArrivedItems? {
     get { record.withLock { $0 } }
     set { record.withLock { $0 = newValue } }

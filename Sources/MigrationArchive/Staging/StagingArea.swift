@@ -14,7 +14,7 @@ package final class StagingArea: Sendable {
   private let preserved: Preserved
   /// The disk that staging uses for a directory; tests replace it with a less capable one.
   private let known: @Sendable (DirectoryDisk) -> any StagingDisk
-  /// What the file system can, once it is known: a plan has many parts.
+  /// The abilities of the file system, once they are known: a plan has many parts.
   private let abilities = Mutex<DiskAbilities?>(nil)
 
   /// Opens the directory; creates it if it is missing. Fails unless it is writable.
@@ -57,7 +57,7 @@ package final class StagingArea: Sendable {
   /// Fails if the path that the user named leads to another directory by now.
   func checkPlace() throws(Failure) { try destination.checkPlace(.importFailed) }
 
-  /// The reason of a failure of the disk: that the destination is not there any more, if it is that.
+  /// The reason for a failure of the disk; if the destination is gone, that reason.
   package func reason(of error: any Error) -> any Error {
     guard let failure = error as? Failure, failure.cause?.isNotFound == true else { return error }
     do throws(Failure) {
@@ -153,7 +153,7 @@ package final class StagingArea: Sendable {
   /// The entries of a directory that have the names of a transfer's staging directories.
   private struct Found {
     var own: [DirectoryDisk] = []
-    /// New ones that a kill has left without data.
+    /// New directories that a kill has left without data.
     var unused: [DirectoryDisk] = []
     var others: [[UInt8]] = []
 
@@ -312,8 +312,8 @@ struct StagingSweep {
     }
   }
 
-  /// Whether an import before has died between an exchange and its look at what came out: the earlier
-  /// version lies there.
+  /// Whether an earlier import died between an exchange and its check of the displaced file: then
+  /// the earlier version lies in staging.
   private func isDisplaced(_ path: ArchivePath) throws(SystemError) -> Bool {
     guard let move = staging.shared.withLock({ $0.moving[path] }) else { return false }
     return try staging.disk.destination?.occupant(ofStaged: path)?.inode != move.inode

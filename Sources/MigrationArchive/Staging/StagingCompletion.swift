@@ -7,8 +7,8 @@ extension Staging {
   /// are moved.
   ///
   /// Throws a `Violation` if the archive is not the sender's archive. If it is larger than the user
-  /// accepts, nothing is changed. What the source could not read any more is kept as it came. With
-  /// `verifying`, every file is read again first.
+  /// accepts, nothing is changed. Items that the source can no longer read are kept as they came.
+  /// With `verifying`, every file is read again first.
   package func complete(
     _ finish: Finish, keeping kept: UnreadableSource = UnreadableSource(), verifying isVerified: Bool = false,
     progress: (ImportProgress) -> Void

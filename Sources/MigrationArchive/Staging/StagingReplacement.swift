@@ -95,7 +95,7 @@ extension Staging {
       try places.replace(name, with: path)
       shared.replaced[path] = (kept, name)
     } catch {
-      // Where it cannot have another name, it goes as before.
+      // A file that cannot have another name is removed at once.
       try places.remove(path)
     }
     return true
@@ -107,15 +107,15 @@ extension Staging {
     return try? ArchivePath(Self.name(of: transfer, number: number + 2))
   }
 
-  /// Lets the earlier state of a file go, of which a newer one is complete, when that is durable.
+  /// Removes the earlier state of a file when its newer, complete state is durable.
   func supersede(_ path: ArchivePath) {
     shared.withLock { shared in
       if let earlier = shared.replaced[path] { shared.superseded.append(earlier.name) }
     }
   }
 
-  /// Gives the earlier states of files their names again whose newer ones the source could not read to
-  /// the end, and removes the others. Returns the sum of these: FINISH does not count them.
+  /// Gives earlier states of files their names back if the source could not read the newer states to the
+  /// end, and removes the others. Returns the sum of the restored files: FINISH does not count them.
   func restoreReplaced(in places: any StagingTree, keeping kept: UnreadableSource) throws -> ArchiveSum {
     var besides = ArchiveSum()
     let replaced = shared.withLock { $0.replaced }
@@ -235,8 +235,8 @@ extension Staging {
   }
 }
 
-/// What a source could not read in its newest session. What came of it earlier is not stale: a disk
-/// that fails has perhaps the only other copy.
+/// The items that a source could not read in its newest session. Their earlier data is not stale: a
+/// disk that fails has perhaps the only other copy.
 package struct UnreadableSource: Sendable {
   private var places: [ArchivePath] = []
   private var isAll = false
