@@ -284,7 +284,7 @@ extension BundleProperties {
     return fault(key, "\(VisibleText.quoted(text)) \(reason)", hint: Self.rule)
   }
 
-  /// Whether an identifier is another one, a dot, and further text.
+  /// Whether an identifier is an app's identifier, a dot, and further text.
   private static func extends(_ identifier: String, _ app: String) -> Bool {
     let beginning = Array("\(app).".utf8)
     return identifier.utf8.count > beginning.count && identifier.utf8.starts(with: beginning)

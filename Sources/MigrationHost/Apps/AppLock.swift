@@ -70,8 +70,8 @@ package final class AppLock: Sendable {
     }
   }
 
-  /// Locks a file, unless another process has it; nil if the file is no longer the one with its
-  /// name.
+  /// Locks a file, unless another process has the lock; nil if the file's name no longer leads
+  /// to the file.
   private static func lock(
     _ name: String, in locks: borrowing Directory, for use: Use
   ) throws(SystemError) -> (SharedDescriptor, isTaken: Bool)? {

@@ -45,8 +45,8 @@ package final class ExtensionCheck: Sendable {
   /// Lets the extension export everything, and discards the result.
   ///
   /// - Parameters:
-  ///   - platform: that of the imagined destination.
-  ///   - options: those that its user asks for.
+  ///   - platform: the platform of the imagined destination.
+  ///   - options: the options that its user asks for.
   package func export(
     platform: String = AppSource.platform, options: [AppRequest.Option] = [], idleLimit: IdleLimit = .standard,
     until stop: StopSignal

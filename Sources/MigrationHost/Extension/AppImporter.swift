@@ -17,7 +17,7 @@ package final class AppImporter: Importer {
     package var isConfined = true
     /// The path of the bundle from which the app was just installed, for an author's trial.
     package var draft: [UInt8]?
-    /// Whether the app is one of everything that arrives.
+    /// Whether the app's data arrives with `--everything`.
     package var isOfEverything = false
 
     package init() {}
@@ -279,7 +279,7 @@ extension AppImporter.AppImport.End {
   /// The app's error at its next launch, and the user's error now; nil for an import that
   /// succeeded.
   ///
-  /// - Parameter version: that of the data, the usual reason for an importer's error.
+  /// - Parameter version: the data's version, the usual reason for an importer's error.
   fileprivate func failure(
     of name: String, version: String
   ) -> (record: ReportedError, error: Failure)? {

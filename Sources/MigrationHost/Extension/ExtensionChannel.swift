@@ -34,7 +34,7 @@ struct ExtensionChannel: ~Copyable, Sendable {
     self.init(channel, try Poller(), process, attention)
   }
 
-  /// Nothing throws here: Swift 6.2 would destroy twice what a value has that it cannot complete.
+  /// Nothing throws here: Swift 6.2 would destroy the properties of an incomplete value twice.
   private init(
     _ channel: consuming Channel, _ poller: consuming Poller, _ process: ExtensionProcess, _ attention: Wakeup
   ) {

@@ -15,8 +15,8 @@ package struct ExtensionSite: Sendable {
   var groups: [String: String]
   /// The file with the result of the last import.
   let status: String
-  /// The extension holds it as well, so that no other process uses the data while it runs; nil for
-  /// data that belongs to no app.
+  /// The lock of the data, which the extension holds too: no other process uses the data while it
+  /// runs. Nil for data that belongs to no app.
   let lock: AppLock?
   /// Whether it is confined as docs/Apps.md describes. Without confinement a debugger
   /// can be attached to it.
