@@ -2,22 +2,22 @@ import MigrationArchive
 package import MigrationSystem
 package import MigrationWire
 
-/// The apps of files that this device knows: by descriptions, and all Flatpaks.
+/// The apps of files that this device knows: the described apps, and all Flatpaks.
 package struct AppCatalogue: Sendable {
   /// By identifier.
   package let descriptions: [String: AppDescription]
-  /// The descriptions that are not used.
+  /// The mistakes because of which descriptions are not used.
   package let mistakes: [DescriptionError]
   private let flatpaks: Flatpaks
   private let programs: [[UInt8]]
   private let packages: InstalledPackages
   /// The path of the folder with a folder for each snap.
   private let snaps: [UInt8]
-  /// The path of the folder with what every new home has.
+  /// The path of the folder with the files that every new home gets.
   package let skeleton: [UInt8]
 
-  /// Reads the descriptions in some folders. Of two descriptions of one app, that in the first folder
-  /// counts. What others than root and this user may change could lead data elsewhere: it is a mistake.
+  /// Reads the descriptions in some folders. Of two descriptions of one app, the first folder's counts. A
+  /// file that other users than root and this user may change is a mistake: it could lead data elsewhere.
   package init(
     folders: [[UInt8]], trusting trust: Trust = Trust(), programs: [[UInt8]] = [], flatpaks: Flatpaks = Flatpaks(),
     packages: InstalledPackages = InstalledPackages(), snaps: [UInt8] = Array("/snap".utf8),
@@ -99,7 +99,7 @@ package struct AppCatalogue: Sendable {
   /// The key of the settings of an app that has no other data.
   package static let settingsKey = "dconf"
 
-  /// Where the settings of an app stand in a home before they are loaded.
+  /// The place of an app's settings in a home before they are loaded.
   package static func settingsPlace(of identifier: String) -> [UInt8] {
     Array(".local/share/peer-settings/\(identifier)".utf8)
   }
@@ -158,7 +158,7 @@ package struct AppCatalogue: Sendable {
     descriptions.values.filter { $0.hasSecrets || $0.isIdentity }.flatMap { $0.roots.flatMap(\.places) }.map(\.path)
   }
 
-  /// Where the data of an app goes here; nil if this device knows no such app. Only this device's own
+  /// The destination of an app's data; nil if this device knows no such app. Only this device's own
   /// descriptions decide: a key of the sender that is unknown here has no place.
   package func arrival(
     of identifier: String, in home: borrowing Directory, running: RunningPrograms = RunningPrograms()
@@ -176,7 +176,7 @@ package struct AppCatalogue: Sendable {
       var places: [String: [UInt8]] = [:]
       for root in description.roots {
         let own = root.places.filter { $0.packaging == packaging }
-        // Data in another place of the same packaging would hide what arrives.
+        // Data in another place of the same packaging would hide the arriving data.
         let present = own.first { home.kind(at: $0.path) != nil }
         if let place = present ?? own.first { places[root.key] = place.path }
       }
@@ -196,8 +196,8 @@ package struct AppCatalogue: Sendable {
       inUse: use(of: .flatpak(identifier)), homeFiles: [], written: nil, installed: nil)
   }
 
-  /// The program that uses the data of an app of files now, for people. `running` is asked only where the
-  /// app's description names what shows that.
+  /// The program that uses the data of an app of files now, for people. `running` is asked only if
+  /// the app's description names processes or locks.
   package func use(
     of app: MovableApp, in home: borrowing Directory, running: () -> RunningPrograms
   ) -> String? {
@@ -242,8 +242,8 @@ package struct AppCatalogue: Sendable {
     let packaging: AppDescription.Packaging
     let places: [HomeItem]
 
-    /// Of several packagings with data, the first installed one counts, and else the first one; nil if
-    /// there is no data.
+    /// If several packagings have data, the first installed packaging counts, or else the first
+    /// one; nil if there is no data.
     init?(
       _ app: AppDescription, in home: borrowing Directory,
       isInstalled: (AppDescription.Packaging, AppDescription) -> Bool, _ mistakes: inout [DescriptionError]
@@ -288,10 +288,10 @@ package struct AppCatalogue: Sendable {
   }
 }
 
-/// Where the data of an app of files goes on this device, and what it is by this device's own
+/// The destination of an app of files on this device, and the kind of its data by this device's own
 /// knowledge.
 package struct Arrival: Equatable, Sendable {
-  /// What is to be installed so that the data is of use.
+  /// A program that must be installed so that the data is of use.
   package enum Missing: Equatable, Sendable {
     case package(String)
     case flatpak(String)
@@ -307,24 +307,24 @@ package struct Arrival: Equatable, Sendable {
   package let inUse: String?
   /// The files, by their paths in the archive, in which paths of the home stand.
   let homeFiles: [ArchivePath]
-  /// Where the data says which version has written it, if an older one refuses it.
+  /// The place in the data that names the version that wrote it, if older versions refuse the data.
   let written: WrittenVersion?
-  /// The installed version, where `written` needs it.
+  /// The installed version, if `written` needs it.
   let installed: Version?
   /// The keys of dconf that are loaded; empty for other data.
   package var settings: [DesktopSettings.Key] = []
   /// The files, by their paths in the archive, that the app writes when it is merely started.
   package var started: [ArchivePath] = []
 
-  /// The places of some roots at which anything is.
+  /// The places of some roots that are taken.
   package func present(of keys: [[UInt8]], in home: borrowing Directory) -> [[UInt8]] {
-    // What is there of settings is only what has been loaded before.
+    // Existing settings at that place have only been loaded before.
     if !settings.isEmpty { return [] }
     return keys.compactMap { places[String(decoding: $0, as: UTF8.self)] }.filter { home.isTaken(at: $0) }
   }
 
-  /// The places of some roots that have data already: anything but files that every new home has, as the
-  /// folder `skeleton` has them, and those that the app writes when it is merely started.
+  /// The places of some roots that have data already. Files of every new home, as the folder
+  /// `skeleton` has them, do not count, nor do files that the app writes when it is merely started.
   package func data(of keys: [[UInt8]], in home: borrowing Directory, besides skeleton: [UInt8]) -> [[UInt8]] {
     let present = keys.filter { !isMerelyStarted($0, in: home) }
     // Without a skeleton, each other file counts.
@@ -332,7 +332,7 @@ package struct Arrival: Equatable, Sendable {
     return self.present(of: present, in: home).filter { !home.isSame(as: skeleton, at: $0) }
   }
 
-  /// Whether the place of a root has nothing but what the app writes when it is merely started.
+  /// Whether the place of a root has only files that the app writes when it is merely started.
   private func isMerelyStarted(_ key: [UInt8], in home: borrowing Directory) -> Bool {
     let files = started.map(\.bytes).filter { $0 == key || $0.starts(with: key + [UInt8(ascii: "/")]) }
     guard !files.isEmpty, let place = places[String(decoding: key, as: UTF8.self)] else { return false }
@@ -353,7 +353,7 @@ package struct Arrival: Equatable, Sendable {
 }
 
 extension Arrival {
-  /// What the data is.
+  /// The class of the data.
   package var kind: ArrivalClasses { hasSecrets || isIdentity ? .secrets : .apps }
 }
 

@@ -1,7 +1,7 @@
 package import MigrationWire
 
-/// Where the data of an app lies, and what of it moves: read from a file that the user of this
-/// device, its administrator or this program's package wrote (docs/DescribingApps.md).
+/// The places and the rules of an app's data, read from a file that the user of this device, its
+/// administrator or this program's package wrote (docs/DescribingApps.md).
 package struct AppDescription: Equatable, Sendable {
   /// How an app is installed. Each packaging has its own places.
   package enum Packaging: Hashable, Sendable {
@@ -18,7 +18,7 @@ package struct AppDescription: Equatable, Sendable {
     /// Relative to the home.
     package let path: [UInt8]
 
-    /// Whether one of the two is, or has, the other.
+    /// Whether one of the two places equals or contains the other.
     func overlaps(_ other: Location) -> Bool {
       let (mine, others) = (path + [UInt8(ascii: "/")], other.path + [UInt8(ascii: "/")])
       return mine.starts(with: others) || others.starts(with: mine)
@@ -52,10 +52,10 @@ package struct AppDescription: Equatable, Sendable {
   package let homeFiles: [ArchivePath]
   /// The files, by their paths in the archive, that the app writes when it is merely started.
   package let started: [ArchivePath]
-  /// Where the data says which version has written it, if an older one refuses it.
+  /// The place in the data that names the version that wrote it, if older versions refuse the data.
   package let written: WrittenVersion?
   package let hasSecrets: Bool
-  /// Whether the data makes a device itself.
+  /// Whether the data is the identity of a device.
   package let isIdentity: Bool
   /// The identifiers of apps without whose data a part of this app's data is lost, such as a keyring.
   package let needs: [String]

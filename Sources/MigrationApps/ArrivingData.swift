@@ -2,8 +2,8 @@ package import MigrationArchive
 import MigrationSystem
 package import MigrationWire
 
-/// The data of an app just before it is put in place: what it says about the computer that it comes
-/// from.
+/// The data of an app just before it is put in place, with its references to the computer that it
+/// comes from.
 package struct ArrivingData: Sendable {
   private let arrival: Arrival
   private let paths: OldPaths?
@@ -19,7 +19,7 @@ package struct ArrivingData: Sendable {
   private static let longestFile = 1 << 20
   /// The most items that are looked at.
   private static let mostItems = 5000
-  /// How many names are told.
+  /// The number of names that the user is told.
   private static let namedFiles = 3
 
   /// Replaces the old home's paths where the description says that they stand, and tells what does

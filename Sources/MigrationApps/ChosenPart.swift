@@ -2,7 +2,7 @@ package import MigrationArchive
 package import MigrationSystem
 package import MigrationWire
 
-/// One part of a plan, with what it is made from.
+/// One part of a plan, with its contents.
 package struct ChosenPart: Sendable {
   package enum Contents: Equatable, Sendable {
     /// Items that arrive under their names.
@@ -22,9 +22,9 @@ package struct ChosenPart: Sendable {
   package let name: String
   /// Nil if an entry of it is not measured.
   package let size: EntrySize?
-  /// What is not sent of the places.
+  /// Selects the items of the places that are sent.
   package let selection: Selection
-  /// What was found in the places as they were measured, by the names of their roots.
+  /// The trees that were found when the places were measured, by the names of their roots.
   package let walked: [[UInt8]: SourceTree]
 
   init(app entry: Inventory.Entry, in inventory: Inventory) {
@@ -72,8 +72,8 @@ package struct ChosenPart: Sendable {
     }
   }
 
-  /// Opens the places in their home; those in one directory share its
-  /// descriptor, also with other parts.
+  /// Opens the places in their home. Places in one directory share its descriptor, also with other
+  /// parts.
   package func roots(
     in home: SharedDirectory, sharing parents: inout [[UInt8]: SharedDirectory]
   ) throws(Failure) -> [SourceRoot] {

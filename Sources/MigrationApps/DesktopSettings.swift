@@ -10,8 +10,8 @@ package struct DesktopSettings: Equatable, Sendable {
   private static let longestPath = 1024
   private static let longestValue = 64 << 10
 
-  /// Reads what `dconf dump /` writes; nil if it is longer than any settings, or no text. What has
-  /// not the form of a key with a value is left out.
+  /// Reads the output of `dconf dump /`; nil if it is longer than any settings, or no text. A line
+  /// that is no key with a value is left out.
   package init?(dump: [UInt8]) {
     guard dump.count <= Self.longest, let text = String(validating: dump, as: UTF8.self) else { return nil }
     var folder: String?

@@ -19,7 +19,7 @@ package struct Flatpaks: Sendable {
   /// The key of its user's changes of its permissions, which can let it run outside of its sandbox.
   package static let overrides = "overrides"
   static let keys = [container, overrides]
-  /// What a Flatpak makes again by itself.
+  /// The patterns of the data that a Flatpak makes again by itself.
   static let exclusions = ["/cache/", "/.ld.so/"].map { Array($0.utf8) }
 
   /// Whether a text has the form of a Flatpak's identifier: at least three words with dots between

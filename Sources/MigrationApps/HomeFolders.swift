@@ -5,7 +5,7 @@ import MigrationWire
 package enum HomeFolder: String, CaseIterable, Sendable {
   case desktop, documents, downloads, music, pictures, `public`, templates, videos
 
-  /// The role whose keys these are.
+  /// The role of these keys.
   package static let role = "home"
 
   /// The key on the wire.
@@ -34,7 +34,7 @@ package enum HomeFolder: String, CaseIterable, Sendable {
 /// place, the first has it.
 package struct HomeFolders: Equatable, Sendable {
   package private(set) var places: [HomeFolder: [UInt8]] = [:]
-  /// Where those lead that are links, or outside of the home: absolute paths without links.
+  /// The targets of places that are links, or outside of the home: absolute paths without links.
   package private(set) var targets: [HomeFolder: [UInt8]] = [:]
 
   /// The folders that exist in a home.
@@ -58,7 +58,7 @@ package struct HomeFolders: Equatable, Sendable {
 
   private static func isAbsolute(_ path: [UInt8]) -> Bool { path.first == UInt8(ascii: "/") }
 
-  /// Where a path leads, through links; nil if that is no directory, or contains the home.
+  /// The target of a path, through links; nil if it is no directory, or contains the home.
   private static func target(of path: [UInt8], from home: borrowing Directory) -> [UInt8]? {
     guard let base = try? home.canonicalPath(),
       let target = try? Directory.open(isAbsolute(path) ? path : base + [UInt8(ascii: "/")] + path).canonicalPath(),
@@ -110,7 +110,7 @@ package struct HomeFolders: Equatable, Sendable {
     Dictionary(uniqueKeysWithValues: places.map { ($0.key.rawValue, $0.value) })
   }
 
-  /// Where the folders are, by key, in a home that has this path.
+  /// The paths of the folders, by key, in a home that has this path.
   package func paths(in home: [UInt8]) -> [(key: [UInt8], path: [UInt8])] {
     places.map { folder, place in
       (folder.key, Self.isAbsolute(place) ? place : home + [UInt8(ascii: "/")] + place)

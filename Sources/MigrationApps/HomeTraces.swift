@@ -1,8 +1,8 @@
 package import MigrationArchive
 package import MigrationWire
 
-/// What of arriving data leads into the home of the computer that it comes from, and therefore nowhere: the
-/// first names, and how many there are, by kind.
+/// The arriving items that lead into the home of their old computer, and so lead nowhere: the first
+/// names and the number of each kind.
 package struct HomeTraces: Equatable, Sendable {
   package enum Kind: CaseIterable, Sendable {
     case link
@@ -69,7 +69,7 @@ package struct HomeTraces: Equatable, Sendable {
 }
 
 extension HomeTraces.Kind {
-  /// What one and several are, and what to do.
+  /// The words for one item, the words for several items, and the advice.
   fileprivate var words: (one: String, many: String, advice: String) {
     switch self {
     case .link: ("link leads into", "links lead into", "and nowhere here")

@@ -2,9 +2,9 @@ import MigrationArchive
 package import MigrationSystem
 package import MigrationWire
 
-/// What a home has to move, and what is left out: names first, sizes when they are measured.
+/// The entries of a home that can move, and the items that are left out: names first, then measured sizes.
 package struct Inventory: Sendable {
-  /// What moves, or not, as one.
+  /// An item, a folder or an app, which moves as one or not at all.
   package struct Entry: Sendable {
     package enum Subject: Equatable, Sendable {
       /// A file, folder or link of the home.
@@ -15,22 +15,22 @@ package struct Inventory: Sendable {
     }
 
     package let subject: Subject
-    /// Whether programs may run what it has, in a home.
+    /// Whether programs may run its data in a home.
     package let mayRun: Bool
-    /// Whether it moves unless the user says otherwise.
+    /// Whether it moves by default.
     package let isTicked: Bool
-    /// The target of a symbolic link: that of a folder of the user is followed, any other link moves
-    /// itself.
+    /// The target of a symbolic link. A link that is a folder of the user is followed; any other
+    /// link moves itself.
     package let linkTarget: [UInt8]?
     /// Nil until it is measured.
     package fileprivate(set) var size: EntrySize?
-    /// How many items of it cannot be read.
+    /// The number of its items that cannot be read.
     package fileprivate(set) var unreadable = 0
-    /// How many bytes of it cross at most, to a computer that has the last move; nil if there is none.
+    /// The most of its bytes that cross to a computer that has the last move; nil if there is none.
     package fileprivate(set) var crossing: UInt64?
     /// Whether anything of it has changed since the last move, as far as it was measured.
     package fileprivate(set) var hasChanged = false
-    /// What was found as it was measured, by the names of its roots.
+    /// The trees that were found when it was measured, by the names of its roots.
     fileprivate(set) var walked: [[UInt8]: SourceTree] = [:]
 
     /// The paths that move, relative to the home; empty for an app with an extension.
@@ -58,8 +58,8 @@ package struct Inventory: Sendable {
     }
   }
 
-  /// Apps, then what moves by itself (folders of the user first), then what moves only at the user's
-  /// word. The number that a person sees is the position and one.
+  /// Apps, then entries that move by default (folders of the user first), then entries that move
+  /// only if the user says so. The number that a person sees is the position plus one.
   package private(set) var entries: [Entry] = []
   package private(set) var leftOut: [Omission] = []
   /// When the last move of this home to another computer began; of several computers, the earliest.
@@ -68,8 +68,8 @@ package struct Inventory: Sendable {
   private var taken: [[UInt8]] = []
   private let home: SharedDirectory
 
-  /// Lists the names of a home. `records` are the absolute paths of peer's own records, and `others` is
-  /// what stays behind elsewhere.
+  /// Lists the names of a home. `records` are the absolute paths of peer's own records, and
+  /// `others` are the items that stay behind elsewhere.
   package init(
     of home: SharedDirectory, apps: [MovableApp], records: [[UInt8]] = [], isElsewhere: Bool = false,
     besides others: [Omission] = []
@@ -99,7 +99,7 @@ package struct Inventory: Sendable {
     leftOut.sort { $0.path.lexicographicallyPrecedes($1.path) }
   }
 
-  /// Keeps those that exist.
+  /// Leaves out the listed items that exist.
   private mutating func leaveOutKnown(_ list: [Omission]) {
     for item in list {
       let (directory, name) = FileContent.split(item.path)
@@ -156,9 +156,9 @@ package struct Inventory: Sendable {
     return Omission(path, .trash, size: EntrySize(tree.total, allocated: tree.allocated))
   }
 
-  /// What is sent of some places: not what belongs to other entries, nor an app's caches, nor other file
-  /// systems. A mark of a cache counts only in an app's data: elsewhere a program may have put it beside
-  /// the user's own files.
+  /// Selects the items of some places that are sent: without other entries' items, an app's caches,
+  /// and other file systems. A mark of a cache counts only in an app's data: elsewhere a program
+  /// may have put it beside the user's own files.
   func selection(for places: [HomeItem], of app: MovableApp? = nil) -> Selection {
     var selection = Selection()
     selection.isWithoutCaches = app != nil

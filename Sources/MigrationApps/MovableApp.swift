@@ -8,7 +8,7 @@ package struct HomeItem: Equatable, Sendable {
   package let root: [UInt8]
   package let path: [UInt8]
   package let kind: ItemKind
-  /// Where it is, as an absolute path, if the path is a link that is followed, or is not of the home.
+  /// The item's absolute path, if `path` is a link that is followed, or is not in the home.
   package let target: [UInt8]?
 
   package init(root: [UInt8], path: [UInt8], kind: ItemKind, target: [UInt8]? = nil) {
@@ -18,7 +18,7 @@ package struct HomeItem: Equatable, Sendable {
     self.target = target
   }
 
-  /// Opens it in a home. Those in one directory share its descriptor.
+  /// Opens the item in a home. Items in one directory share its descriptor.
   func source(
     in home: SharedDirectory, sharing parents: inout [[UInt8]: SharedDirectory]
   ) throws(Failure) -> SourceRoot {
@@ -30,7 +30,7 @@ package struct HomeItem: Equatable, Sendable {
   }
 }
 
-/// The measured size of what moves.
+/// The measured size of the items that move.
 package struct EntrySize: Equatable, Sendable {
   package var tally: Tally
   /// The files' space on a disk.
@@ -66,10 +66,10 @@ package struct MovableApp: Equatable, Sendable {
   package let name: String
   /// The files, by key; empty for an app with an extension.
   package let places: [HomeItem]
-  /// What does not move of them, relative to each.
+  /// The patterns of the items that do not move, relative to each file.
   package let exclusions: [[UInt8]]
   package let hasSecrets: Bool
-  /// Whether its data makes this device itself: two devices with the data would disturb each other.
+  /// Whether its data is this device's identity: two devices with the data would disturb each other.
   package let isIdentity: Bool
   /// The identifiers of apps without whose data a part of this data is lost.
   package let needs: [String]

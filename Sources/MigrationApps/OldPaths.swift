@@ -1,15 +1,15 @@
 package import MigrationWire
 
-/// The paths of another home that stand for this one in some files: a path stands there as a whole,
-/// plainly or in a `file://` address.
+/// The paths of the sender's home, with the paths here that replace them in some files. A path is
+/// replaced only as a whole, plain or in a `file://` address.
 package struct OldPaths: Sendable {
   /// The old home, for messages.
   package let home: [UInt8]
   private let forms: [Form]
   private let finder: TextFinder
 
-  /// Nil where nothing can be replaced: nothing has moved, the home is no path of two names or more,
-  /// or a path would change again in a second pass.
+  /// Nil if nothing can be replaced: nothing has moved, the old home's path has fewer than two
+  /// names, or a path would change again in a second pass.
   ///
   /// - Parameters:
   ///   - told: what the sender says about its home.
@@ -53,7 +53,7 @@ package struct OldPaths: Sendable {
         .allSatisfy { !$0.isEmpty && $0 != [0x2E] && $0 != [0x2E, 0x2E] }
   }
 
-  /// The content with the new paths, and how many; nil if it has no old one that changes.
+  /// The content with the new paths, and the number of replacements; nil if no old path in it changes.
   package func replaced(in content: [UInt8]) -> (content: [UInt8], count: Int)? {
     var result: [UInt8] = []
     var (count, end, copied) = (0, 0, 0)

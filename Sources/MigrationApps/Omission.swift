@@ -16,8 +16,8 @@ package struct Omission: Equatable, Sendable {
     case system
     case crontab
     case unreadable(String)
-    /// It is newer than the plan of an earlier run. It is in none of that plan's parts, or in one that
-    /// counts only if that run has brought it.
+    /// It is newer than the plan of an earlier run, and in none of its parts. With a part, it is in
+    /// that part, and counts only if the earlier run has brought the part.
     case newer(part: UInt16?)
 
     /// A clause for people.

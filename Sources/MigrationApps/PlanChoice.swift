@@ -6,7 +6,7 @@ package struct PlanChoice: Equatable, Sendable {
   /// The positions of the apps, in the order in which they move.
   private var apps: [Int]
 
-  /// What moves unless the user says otherwise.
+  /// The entries that move by default.
   package init(_ inventory: Inventory) {
     chosen = inventory.entries.map(\.isTicked)
     apps = inventory.entries.indices.filter { inventory.entries[$0].app != nil }
@@ -76,9 +76,9 @@ package struct PlanChoice: Equatable, Sendable {
     self.apps = order + apps.filter { !isTaken[$0] }
   }
 
-  /// What moves together, in the order in which it moves: apps, what runs by itself, the user's
-  /// folders by their keys, and other items; at the end the apps that are in use, since a person may
-  /// have to close them.
+  /// The parts, in the order in which they move: apps, items that programs may run, the user's
+  /// folders by their keys, and other items; at the end the apps that are in use, since a person
+  /// may have to close them.
   package func parts(of inventory: Inventory) -> [ChosenPart] {
     func parts(inUse: Bool) -> [ChosenPart] {
       apps.filter { chosen[$0] && (inventory.entries[$0].app?.inUse != nil) == inUse }

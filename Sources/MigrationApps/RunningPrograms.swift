@@ -4,10 +4,10 @@ import MigrationWire
 /// The processes of a user, by the names of their programs.
 package struct RunningPrograms: Sendable {
   private var processes: [String: String] = [:]
-  /// Nil where no process counts, as for a home from elsewhere.
+  /// Nil if no process counts, as for a home from elsewhere.
   private let user: UInt32?
 
-  /// None.
+  /// No processes.
   package init() { user = nil }
 
   /// The processes of a user, as the kernel lists them now below `folder`.
@@ -97,7 +97,7 @@ package struct RunningPrograms: Sendable {
     return BootInstant.now().seconds - state.began
   }
 
-  /// What the kernel tells of a running process.
+  /// The kernel's facts about a running process.
   private struct ProcessState {
     let name: String
     /// In seconds since the machine started.

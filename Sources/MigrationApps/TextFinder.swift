@@ -1,7 +1,7 @@
 /// Finds texts in bytes in one pass, however alike the texts and the bytes are: the automaton of Aho
 /// and Corasick. It reads backwards, so that at each byte it knows all texts that begin there.
 struct TextFinder: Sendable {
-  /// The end of a text, read backwards. The first state is that of no byte.
+  /// The end of a text, read backwards. The first state has no byte.
   private struct State {
     let byte: UInt8
     /// The first state of one more byte, and the next state with the same parent; 0 for none.

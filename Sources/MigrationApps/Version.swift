@@ -1,7 +1,7 @@
 import MigrationSystem
 import MigrationWire
 
-/// The version of a program: numbers with dots between them. What follows them does not count.
+/// The version of a program: numbers with dots between them. Text after them does not count.
 package struct Version: Comparable, Sendable, CustomStringConvertible {
   private let numbers: [UInt32]
 
@@ -29,7 +29,7 @@ package struct Version: Comparable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Where an app's data says which version has written it.
+/// The place in an app's data that names the version that wrote it.
 package struct WrittenVersion: Equatable, Sendable {
   /// The path in the archive, of which the first component is a root's key.
   let file: PathPattern
@@ -51,8 +51,8 @@ package struct InstalledPackages: Sendable {
   private let database: [UInt8]?
   private let automatic: [UInt8]?
 
-  /// `database` is the file with the state of all packages, and `automatic` that in which apt(8) notes
-  /// those that others needed; nil where nothing is known.
+  /// `database` is the file with the state of all packages. `automatic` is the file in which apt(8)
+  /// notes the packages that others needed. Nil if a file is unknown.
   package init(_ database: [UInt8]? = nil, automatic: [UInt8]? = nil) {
     self.database = database
     self.automatic = automatic
@@ -63,8 +63,8 @@ package struct InstalledPackages: Sendable {
     Set(Self.stanzas(of: database).compactMap { $0["Status"] == Self.installed ? $0["Package"] : nil })
   }
 
-  /// The packages that this device's user has installed, sorted: no libraries, and neither those that others
-  /// need nor those of each system. A program that installs a system marks none as needed by others.
+  /// The packages that this device's user has installed, sorted: no libraries, and no package that
+  /// others or each system need. A program that installs a system marks no package as needed by others.
   package var byHand: [String] {
     guard automatic != nil else { return [] }
     let present = Self.stanzas(of: database).filter { $0["Status"] == Self.installed }
