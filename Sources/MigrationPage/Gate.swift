@@ -5,18 +5,18 @@ package import MigrationSystem
 /// The address of the page has a ticket, which works once and for a minute, and which the page
 /// exchanges for the secret.
 package struct Gate: Sendable {
-  /// How long a ticket works.
+  /// The lifetime of a ticket.
   package static let lifeOfTicket = Duration.seconds(60)
   /// The most tickets that wait.
   static let mostTickets = 8
-  /// The field of the secret.
+  /// The name of the field with the secret.
   package static let secretField = "x-peer-secret"
-  /// The field of a ticket.
+  /// The name of the field with a ticket.
   package static let ticketField = "x-peer-ticket"
 
-  /// What the page sends with each request, in hexadecimal digits.
+  /// The secret that the page sends with each request, in hexadecimal digits.
   package let secret: String
-  /// What a browser calls this server.
+  /// The name that a browser uses for this server.
   package let host: String
   private var tickets: [(text: String, end: BootInstant)] = []
 

@@ -2,7 +2,7 @@ import MigrationSystem
 
 /// One connection of a browser: a request, and the response or the events that follow.
 struct PageConnection: ~Copyable {
-  /// What it does now.
+  /// The connection's present work.
   enum Phase {
     case reading(Request.Parser)
     /// Writes the rest of the output, and ends.
@@ -11,9 +11,9 @@ struct PageConnection: ~Copyable {
     case streaming(PageEvents.Cursor)
   }
 
-  /// How long a request may take to come, and a reader to take something.
+  /// The longest time for a request to arrive, or for a reader to take any output.
   static let patience = Duration.seconds(10)
-  /// How much of the events waits for a reader at most.
+  /// The most bytes of events that wait for a reader.
   private static let portion = 64 << 10
 
   let socket: StreamSocket
@@ -33,7 +33,7 @@ struct PageConnection: ~Copyable {
 
   private var isWriting: Bool { written < output.count }
 
-  /// What it waits for.
+  /// The readiness that it waits for.
   var wanted: Poller.Readiness {
     switch phase {
     case .reading: .readable
@@ -48,7 +48,7 @@ struct PageConnection: ~Copyable {
 
   mutating func end() { isOver = true }
 
-  /// Reads what has come; returns the request once it is whole, or what is wrong with it.
+  /// Reads the received bytes; returns the request once it is whole, or its fault.
   mutating func read() -> Request.Parser.Outcome {
     var buffer = [UInt8](repeating: 0, count: 4096)
     var memory = buffer.mutableSpan
@@ -61,7 +61,7 @@ struct PageConnection: ~Copyable {
     }
     guard let count else { return .unfinished }
     guard count > 0, case .reading(var parser) = phase else {
-      // A stream has nothing more to say to us.
+      // The reader of a stream has nothing more to say.
       isOver = isOver || count == 0
       return .unfinished
     }
@@ -94,7 +94,7 @@ struct PageConnection: ~Copyable {
     }
   }
 
-  /// Writes what the kernel takes.
+  /// Writes as much as the kernel takes.
   mutating func write(now: BootInstant) {
     let bytes = output
     while isWriting {

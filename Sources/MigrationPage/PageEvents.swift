@@ -2,7 +2,7 @@ package import MigrationSystem
 
 /// The events of a run, for each page that reads them from the first one on. Any thread adds events.
 package final class PageEvents: Sendable {
-  /// The most bytes of events: beyond them, those about single items are left out.
+  /// The most bytes of events: beyond them, events about single items are left out.
   package static let most = 8 << 20
 
   private struct State {
@@ -10,7 +10,7 @@ package final class PageEvents: Sendable {
     var first = 0
     var lines: [[UInt8]] = []
     var bytes = 0
-    /// The last line about progress, and its number among those.
+    /// The last line about progress, and its number among all lines about progress.
     var progress: (number: Int, line: [UInt8])?
     var progressCount = 0
   }

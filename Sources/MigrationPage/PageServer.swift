@@ -2,9 +2,9 @@ package import MigrationSystem
 
 /// Serves the page to the browsers of its user on this machine. One thread runs it.
 package struct PageServer: ~Copyable {
-  /// The most connections. The next one ends the oldest that is no stream.
+  /// The most connections. A further connection ends the oldest connection that is no stream.
   static let mostConnections = 64
-  /// How long the server stays without a page.
+  /// The time for which the server stays without a page.
   package static let patience = Duration.seconds(10)
 
   private let listener: ListeningSocket
@@ -13,9 +13,9 @@ package struct PageServer: ~Copyable {
   private var gate: Gate
   private var poller: Poller
   private var connections: [UniqueBox]
-  /// When it ends if no page is there.
+  /// The time at which the server ends if no page is there.
   private var end: BootInstant
-  /// Until when nothing is accepted, because there are no descriptors left.
+  /// The time before which nothing is accepted, because there are no descriptors left.
   private var restsUntil: BootInstant?
   private static let rest = Duration.milliseconds(100)
   /// Whether a ticket worked at the last look.
@@ -45,7 +45,7 @@ package struct PageServer: ~Copyable {
   }
 
   package var port: UInt16 { listener.port }
-  /// What another process of the same user asks for a ticket with.
+  /// The secret with which another process of the same user asks for a ticket.
   package var secret: String { gate.secret }
 
   /// The address for a browser, with a new ticket.
@@ -96,7 +96,7 @@ package struct PageServer: ~Copyable {
         socket = try listener.accept()
       } catch {
         guard error.isDescriptorShortage else { throw error }
-        // The oldest that is no stream gives its descriptor; without one, the next look is later.
+        // The oldest connection that is no stream gives its descriptor; without one, the server looks later.
         guard let oldest = connections.firstIndex(where: { !$0.connection.isStream }) else {
           restsUntil = now + Self.rest
           return

@@ -44,7 +44,7 @@ package struct Request: Equatable, Sendable {
     /// The most fields.
     package static let mostFields = 64
 
-    /// What the bytes are so far.
+    /// The result of parsing the bytes so far.
     package enum Outcome: Equatable, Sendable {
       case unfinished
       case request(Request)
@@ -219,7 +219,7 @@ package struct Response: Equatable, Sendable {
   /// The beginning of a response without an end: events, one a line, until the connection ends.
   package static let streamHead = Array((head(.fine, "application/x-ndjson") + "\r\n").utf8)
 
-  /// The page needs nothing from elsewhere, is in no frame of another one, and no other page reads it.
+  /// The head of a response: the page loads nothing from elsewhere, and no other page may frame or read it.
   private static func head(_ status: Status, _ type: String) -> String {
     """
     HTTP/1.1 \(status.rawValue) \(status.reason)\r

@@ -1,4 +1,4 @@
-/// What a request wants.
+/// The purpose of a request.
 package enum Route: Equatable, Sendable {
   /// A file of the page; needs no secret, and tells nothing.
   case file(PageFile)
@@ -8,7 +8,7 @@ package enum Route: Equatable, Sendable {
   case ticket
   /// The events, from the first one of the run on.
   case events
-  /// Something that has an effect.
+  /// An action that has an effect.
   case call(Call)
 
   /// The route of a request; nil if there is none.
@@ -50,7 +50,7 @@ package enum Route: Equatable, Sendable {
   }
 }
 
-/// What the page asks for.
+/// The actions that the page can ask for.
 package enum Call: String, CaseIterable, Sendable {
   /// Looks for waiting computers.
   case look
@@ -72,7 +72,7 @@ package protocol PageProgram: AnyObject, Sendable {
   var events: PageEvents { get }
   /// The content of a file of the page; nil if it is missing.
   func content(of file: Route.PageFile) -> [UInt8]?
-  /// Does what the page asks for. Returns at once.
+  /// Performs the action that the page asks for. Returns at once.
   func perform(_ call: Call, _ form: [String: String]) -> Status
   /// Whether something runs, or has ended and no page has shown it. `isShown` is whether a page reads
   /// the events.
