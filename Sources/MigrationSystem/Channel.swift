@@ -15,7 +15,7 @@ package struct Channel: ~Copyable, Sendable {
     case end
   }
 
-  /// The other end sends what no message is. The description is a lower-case clause.
+  /// The other end has sent a packet that is no message. The description is a lower-case clause.
   package struct Malformed: Error, Equatable, CustomStringConvertible {
     package let description: String
 

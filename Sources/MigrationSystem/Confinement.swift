@@ -50,7 +50,7 @@ package struct Confinement: Sendable {
   package private(set) var rules: [Rule] = []
   /// The only directory in which metadata can be changed, if private mounts guard it; nil for none.
   package var changeable: String?
-  /// Nil if nothing keeps it from that.
+  /// The guard that keeps the process from changing other metadata; nil if there is none.
   package var attributeGuard = Confinement.usualGuard
 
   package init() {}

@@ -114,8 +114,8 @@ extension Descriptor {
     _ = csystem_advise_needed(raw, off_t(offset), off_t(length))
   }
 
-  /// Tells the kernel to forget what it keeps of the file in memory. It may ignore it, and keeps what
-  /// is not on the disk yet.
+  /// Advises the kernel to forget the file's data in memory. The kernel may ignore this, and keeps
+  /// data that is not on the disk yet.
   package func adviseUnneeded() {
     _ = csystem_advise_unneeded(raw)
   }

@@ -57,11 +57,11 @@ package struct StreamSocket: ~Copyable, Sendable {
 
   /// The port of this end of a connection.
   package enum LocalPort: Equatable, Sendable {
-    /// One that no other socket has.
+    /// A port that no other socket has.
     case any
-    /// One that other sockets of this program may have later.
+    /// A port that other sockets of this program may have later.
     case shareable
-    /// This one, which another socket of this program has as `shareable`.
+    /// This port, which another socket of this program has as `shareable`.
     case shared(UInt16)
   }
 

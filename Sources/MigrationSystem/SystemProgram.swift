@@ -1,8 +1,8 @@
 /// A program of this system: it belongs to root, and only root can change it or put another one in its
 /// place.
 ///
-/// A process outside of a confinement starts no other program: another device may have sent what its
-/// user's own folders have by now.
+/// A process outside of a confinement starts no other program: the programs in its user's own
+/// folders may have come from another device.
 package struct SystemProgram: Equatable, Sendable {
   /// Absolute, without links.
   package let path: [UInt8]
@@ -39,8 +39,8 @@ package struct SystemProgram: Equatable, Sendable {
     return path
   }
 
-  /// Whether only root can change an item. Others may add names to a folder above, if they cannot change
-  /// those of root there.
+  /// Whether only root can change an item. Other users may add names to a folder above, if they
+  /// cannot change root's names there.
   static func isRoots(_ status: FileStatus, isAbove: Bool = false) -> Bool {
     status.owner == 0 && (status.mode & 0o022 == 0 || isAbove && status.mode & 0o1000 != 0)
   }

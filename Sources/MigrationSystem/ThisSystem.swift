@@ -1,6 +1,6 @@
 import Glibc
 
-/// What a report of an error says about the machine, without names, paths and addresses.
+/// The description of the machine in an error report, without names, paths and addresses.
 package enum SystemDescription {
   /// The name and version of the distribution, as its own file has them.
   package static var distribution: String? {
@@ -48,9 +48,9 @@ package enum SystemDescription {
     return nil
   }
 
-  /// What stays the same of the file system of an open file from mount to mount: its UUID, or the type
-  /// and the source where no block device has it. Nil for a block device without a UUID, and where this
-  /// process cannot see it.
+  /// The identity of an open file's file system, which stays the same from mount to mount: its
+  /// UUID, or the type and the source if no block device has it. Nil for a block device without a
+  /// UUID, or if this process cannot see it.
   package static func lastingFileSystem(of file: borrowing Descriptor) -> String? {
     if let uuid = file.fileSystemUUID() { return "UUID \(uuid)" }
     guard let about = text("/proc/self/fdinfo/\(file.raw)"), let mounts = text("/proc/self/mountinfo"),

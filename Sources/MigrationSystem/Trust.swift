@@ -1,11 +1,11 @@
 import CSystem
 import Glibc
 
-/// The rule for what this program obeys, and for the places where it keeps what is its user's alone:
-/// only root and the user may change it, or put something else in its place.
+/// The rule for the files that this program obeys, and for the places where it keeps its user's
+/// private data: only root and the user may change them, or put something else in their place.
 ///
-/// A group without another member counts as them. Behind a folder with the sticky bit, users cannot
-/// replace what is not theirs.
+/// A group without another member counts as the user. In a folder with the sticky bit, users cannot
+/// replace the items of other users.
 package struct Trust: Sendable {
   private let user: UInt32
   private let trusted: Set<UInt32>
@@ -78,7 +78,7 @@ package struct Trust: Sendable {
   private static let groupMayWrite: UInt32 = 0o020
   private static let allMayWrite: UInt32 = 0o002
   private static let sticky: UInt32 = 0o1000
-  /// While there is such a list, the group's bits of a mode bound what it gives to others.
+  /// If an item has this list, the group's mode bits limit the rights that the list gives.
   fileprivate static let accessList = Array("system.posix_acl_access".utf8)
 
   private func check(
@@ -154,10 +154,10 @@ package struct Trust: Sendable {
       case unreachable(SystemError)
     }
 
-    /// The file or directory that is the cause: the named one, or one above it, without links.
+    /// The file or directory that is the cause: the named item, or an item above it, without links.
     package let path: [UInt8]
     package let reason: Reason
-    /// Whether it is above the named one.
+    /// Whether the cause is above the named item.
     package let isAbove: Bool
 
     init(_ path: [UInt8], _ reason: Reason, isAbove: Bool = false) {
@@ -166,7 +166,7 @@ package struct Trust: Sendable {
       self.isAbove = isAbove
     }
 
-    /// Whether there is nothing.
+    /// Whether the path does not exist.
     package var isMissing: Bool { if case .unreachable(let error) = reason { error.isNotFound } else { false } }
 
     /// A clause that follows the path.

@@ -14,7 +14,7 @@ package struct UserProgram: Sendable {
     extendLifetime(nothing)
   }
 
-  /// Starts a program between two pipes. What it writes on standard error is lost.
+  /// Starts a program between two pipes. Its standard error is discarded.
   package init(
     _ program: String, _ arguments: [String], input: borrowing Descriptor, output: borrowing Descriptor
   ) throws(SystemError) {

@@ -20,7 +20,7 @@ package struct Watch: ~Copyable {
     try set(1, raw, name, wanted)
   }
 
-  /// Changes what a descriptor is watched for.
+  /// Changes the readiness for which a descriptor is watched.
   package func change(_ raw: CInt, as name: UInt64, for wanted: Poller.Readiness) throws(SystemError) {
     try set(3, raw, name, wanted)
   }
