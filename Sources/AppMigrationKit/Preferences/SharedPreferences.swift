@@ -75,7 +75,7 @@ enum SharedPreferences {
     }
   }
 
-  /// Restores a suite for the last of its exporters; what was set meanwhile stays.
+  /// Restores a suite for the last of its exporters; values that were set meanwhile stay.
   private static func show(_ group: String) {
     hidden.withLock { hidden in
       let users = (hidden[group] ?? 1) - 1
@@ -123,9 +123,9 @@ enum SharedPreferences {
   }
 }
 
-/// The order in which configurations use groups: one begins when no other configuration has one of
-/// its groups and no earlier one waits for one of them. A configuration inside another one does not
-/// wait behind such waiters, since they may wait for the outer one.
+/// The order in which configurations use groups. A configuration begins when no other configuration
+/// has one of its groups, and no earlier configuration waits for one of them. A configuration
+/// inside another one does not wait behind such waiters, since they may wait for the outer one.
 struct GroupTurns<User> {
   enum Beginning: Equatable {
     case now
