@@ -2,7 +2,7 @@ import MigrationArchive
 import MigrationSystem
 import MigrationWire
 
-/// Gathers, before anything arrives, the places of this device where programs look for what they run.
+/// Gathers, before anything arrives, the places of this device where programs look for code and settings.
 struct ArrivalFacts {
   var facts: ArrivalRule.Facts
   /// A clause for the user about places that are not known.
@@ -25,7 +25,7 @@ struct ArrivalFacts {
     if CurrentProcess.effectiveUserID == 0 {
       homes += EverythingOptions.FormerHome.homes(below: [UInt8(ascii: "/")]) + Self.homesOfOwners(above: destination)
     }
-    // One that does not exist yet may be made by what arrives.
+    // Arriving items could create a home that does not exist yet.
     facts.homes = Self.resolved(homes.filter { $0.first == UInt8(ascii: "/") && $0.count > 1 }, links: false)
     func list(_ name: String) -> [[UInt8]] { variable(name).map { Self.split($0) } ?? [] }
     var running = variable("PATH").map { Self.split($0, at: current) } ?? []
@@ -50,8 +50,8 @@ struct ArrivalFacts {
     "XDG_CONFIG_DIRS", "XDG_DATA_DIRS",
   ]
 
-  /// Where this program is installed. A prefix that has a home is not one place: then only the folders
-  /// of programs and of their data count.
+  /// The places where this program is installed. A prefix with a home in it is more than one place:
+  /// then only the folders of programs and of their data count.
   private static func prefix(besides homes: [[UInt8]]) -> [[UInt8]] {
     guard let program = try? ShippedFolder.program() else { return [] }
     let folder = FileContent.split(program).directory
@@ -74,8 +74,8 @@ struct ArrivalFacts {
     return owners.compactMap { CurrentProcess.homeDirectory(ofUser: $0) }
   }
 
-  /// The absolute paths of a list with colons; the others too where the current directory is given,
-  /// which an empty one means.
+  /// The absolute paths of a list with colons. With `current`, the relative paths too; an empty
+  /// path is the current directory.
   private static func split(_ list: [UInt8], at current: [UInt8]? = nil) -> [[UInt8]] {
     list.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).compactMap { path in
       if path.first == UInt8(ascii: "/") { return Array(path) }
@@ -92,7 +92,7 @@ struct ArrivalFacts {
     return all
   }
 
-  /// Where an absolute path leads, as far as it exists, and the links on the way.
+  /// The target of an absolute path, as far as it exists, and the links on the way.
   struct ResolvedPath: Equatable {
     private(set) var path: [UInt8] = []
     /// Their own places.
@@ -175,7 +175,7 @@ struct ArrivalFacts {
     }
 
     private static let variables = ["USER", "LOGNAME", "SHELL", "LANG", "PATH"]
-    /// Where its start files are; not for root where another user's home is HOME.
+    /// The variables with the places of its start files; not for root if HOME is another user's home.
     private static let places = ["HOME", "XDG_CONFIG_HOME", "ZDOTDIR"]
 
     private func start(output: consuming Descriptor) throws(SystemError) -> ChildProcess {
@@ -188,7 +188,7 @@ struct ArrivalFacts {
           directory: "/", confinement: nil), endowment)
     }
 
-    /// What it gets of this process's environment.
+    /// The variables of this process's environment that the shell gets.
     static func environment(_ variable: (String) -> String? = Environment.get) -> [String: String] {
       let owner = variable("HOME").flatMap { try? Directory.status(of: Array($0.utf8)).owner }
       let isOwn = owner == CurrentProcess.effectiveUserID

@@ -5,7 +5,7 @@ import MigrationWire
 
 /// A file with a code that a script has created for both devices.
 enum CodeFile {
-  /// What the file has to be.
+  /// The required form of the file.
   static let file = SecretFile(
     option: "--code-file", content: "a code", hint: "Create one with 'peer code new --code-file FILE'.")
 

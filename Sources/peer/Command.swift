@@ -37,7 +37,7 @@ enum Command: Equatable, Sendable {
   case completion(Shell)
   /// The completions of an unfinished command line.
   case complete(Completion.Request)
-  /// The version, or with it what a report of an error needs.
+  /// The version; if verbose, with the facts that an error report needs.
   case version(isVerbose: Bool)
   /// An empty command line.
   case nothing

@@ -3,9 +3,9 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 
-/// Asks the person at the terminal, or the program that reads the JSON, what is taken of the other
-/// device's plan: first files and apps' data, then the secrets among it, and
-/// then what was removed here of what it had brought.
+/// Asks the person at the terminal, or the program that reads the JSON, which parts of the other
+/// device's plan are taken: first files and apps' data, then secrets. A last question is whether
+/// items that were moved or removed here come again.
 struct ConsentEntry: Sendable {
   /// The number of lines that may be no answer.
   private static let tries = 3
@@ -13,7 +13,7 @@ struct ConsentEntry: Sendable {
   let output: Output
   /// The descriptor of a signal that ends the waiting.
   let interruption: CInt
-  /// What the command line allows already.
+  /// The classes that the command line already allows.
   let permissions: ArrivalClasses
   /// Whether each plan is asked about, and not only one with apps' data or secrets.
   let asksAlways: Bool
@@ -51,7 +51,7 @@ struct ConsentEntry: Sendable {
     }
   }
 
-  /// What is asked.
+  /// The subject of a question.
   enum Asked {
     case consent
     case secrets([IncomingPlan.Entry])

@@ -61,7 +61,7 @@ extension TransferStore.Expired {
   }
 }
 
-/// Says how to be rid of what a transfer without room has left.
+/// Tells the user how to remove the data that a transfer without room has left.
 final class LeftData: Sendable {
   private let transfer = Mutex<TransferID?>(nil)
 
@@ -86,7 +86,7 @@ final class LeftData: Sendable {
 }
 
 extension TransferEvent {
-  /// Whether it is the end of what an earlier run has put in place.
+  /// Whether it is the end of data that an earlier run has put in place.
   var isOfEarlierImport: Bool {
     switch plain {
     case .done(let result): result.concludedAt != nil

@@ -22,7 +22,7 @@ enum Firewall: Equatable, Sendable {
     (try? Directory.open(Array("/run/systemd/units".utf8)).status(Array("invocation:\(service).service".utf8))) != nil
   }
 
-  /// What a sender waits for that knows the transfer's receiver, and what may keep it away.
+  /// Advice to a sender that waits for its known receiver: the conditions, and the possible obstacles.
   ///
   /// - Parameter address: the receiver's address; nil for a sender that searches.
   func advice(toSenderFor address: String?) -> String {
@@ -43,7 +43,7 @@ enum Firewall: Equatable, Sendable {
     return failure.hinting("\(hint) The command for the one here: \(search)")
   }
 
-  /// What a receiver waits for, and what may keep a sender away, with the command for the firewall.
+  /// Advice to a waiting receiver: the conditions, the possible obstacles, and the command for the firewall.
   func advice(_ listening: Listening) -> String {
     let mine = listening.isAnnounced ? " in the same network, or with --to" : " with --to"
     let ports = "TCP port \(listening.port)" + (listening.isAnnounced ? " and UDP port 5353" : "")

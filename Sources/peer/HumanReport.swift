@@ -24,7 +24,7 @@ struct HumanReport: Report {
   private static let logStep = 10
   /// A wrong code is followed by the number of remaining tries if they are fewer than this.
   private static let fewGuesses = 10
-  /// After this many seconds without the other device, this one says what may keep it away.
+  /// After this many seconds without the other device, the report names the possible obstacles.
   private static let patience = 20.0
   /// The width of a table after a failure.
   private static let failureColumns = 80
@@ -40,7 +40,7 @@ struct HumanReport: Report {
   /// The prefix of the lines of extensions; nil if the lines have one already.
   let speaker: String?
   private(set) var unsent = NotStoredList()
-  /// The parts of a plan of several.
+  /// The parts of a plan with several parts.
   private var migration = MigrationRecord()
   /// The command line of this device, to be pasted.
   private let command: String
@@ -53,9 +53,9 @@ struct HumanReport: Report {
   private var isTransferOver = false
   /// Whether the transfer is an app's.
   private var isApp = false
-  /// What may keep the other device away.
+  /// The firewall, which may keep the other device away.
   private let firewall: Firewall
-  /// Since when this device has waited for the other one, and what to say then; nil once it has not.
+  /// The time since which this device waits for the other device, and the advice for then; nil otherwise.
   private var waiting: (since: Double, advice: String)?
   /// The last address of the receiver, for a sender.
   private var address: String?

@@ -2,12 +2,12 @@ import MigrationEngine
 import MigrationTransfer
 import MigrationWire
 
-/// The other device's plan, as this device's user decides on it: by this device's own knowledge of each
-/// part. The other device's names stand only beside, as quotations.
+/// The other device's plan for the decision of this device's user, by this device's own knowledge
+/// of each part. The other device's names stand only beside, as quotations.
 struct IncomingPlan {
   /// A part that could be taken.
   struct Entry {
-    /// Its position in the list that is shown, and one.
+    /// Its position in the shown list, plus one.
     let number: Int
     let wanted: ReceiverEngine.WantedPart
     let arrival: PartArrival
@@ -19,7 +19,7 @@ struct IncomingPlan {
 
   /// A folder from which items were moved or removed here since they arrived.
   struct Removal {
-    /// Its position among those of a plan, and one.
+    /// Its position among the removals of a plan, plus one.
     let number: Int
     /// The number of its part on the wire.
     let part: UInt16
@@ -35,7 +35,7 @@ struct IncomingPlan {
   }
 
   let entries: [Entry]
-  /// What needs no question.
+  /// The classes that need no question.
   private let permissions: ArrivalClasses
   private let question: ConsentQuestion
 
@@ -66,7 +66,7 @@ struct IncomingPlan {
 
   // MARK: Answers
 
-  /// What is taken of each part, by its number on the wire.
+  /// The classes that are taken of each part, by the part's number on the wire.
   typealias Taking = [UInt16: ArrivalClasses]
 
   enum Answer: Equatable {
@@ -96,7 +96,7 @@ struct IncomingPlan {
     var taking: Taking = [:]
     for entry in entries where !without.contains(entry.number) {
       var taken = kinds(entry)
-      // What the command line takes needs no second question.
+      // A class that the command line takes needs no second question.
       if word != "files" { taken.formUnion(entry.arrival.classes.intersection(.secrets).intersection(permissions)) }
       taking[entry.wanted.number] = taken
     }
@@ -169,8 +169,8 @@ struct IncomingPlan {
     .secrets: "Secrets, and what makes a computer itself, which the next question is about:",
   ]
 
-  /// The plan in full, with all terminal controls made visible: what it has of each class, and the total
-  /// against the free space.
+  /// The plan in full, with all terminal controls made visible: the parts of each class, and the
+  /// total against the free space.
   func text(columns: Int) -> String {
     var rows = SizedRows()
     var shown: Set<Int> = []
@@ -222,13 +222,13 @@ struct IncomingPlan {
     return hasApps ? "Accept this? [y: files and apps' data, files: only files, N] " : "Accept this? [y/N] "
   }
 
-  /// The second one.
+  /// The question about secrets.
   static func secretPrompt(_ entries: [Entry]) -> String {
     let names = entries.map { "\($0.number) \($0.shortName(of: .secrets))" }.joined(separator: "; ")
     return "Take these secrets too: \(names)? [y/N] "
   }
 
-  /// The third one.
+  /// The question about removals.
   static func removalPrompt(_ removals: [Removal]) -> String {
     "Moved or removed here since it arrived: \(removals.map(\.text).joined(separator: ", ")).\n"
       + "Let it arrive again, or was that meant? [again, meant, or Enter to be asked later] "

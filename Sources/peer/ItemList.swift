@@ -7,13 +7,13 @@ import PeerTransfer
 /// The items of a transfer that were not sent, not stored, or saved under other names, and the end of
 /// each of several parts.
 struct ItemList: Sendable {
-  /// The parts of a plan of several.
+  /// The parts of a plan with several parts.
   var migration = MigrationRecord()
   private var items: [(path: [UInt8], event: TransferEvent)] = []
   private var size = 0
   /// The number of items for which there is no room.
   private var missing: UInt64 = 0
-  /// Those of the parts that have arrived, which are not named again.
+  /// The items of the parts that have arrived, which are not named again.
   private var settled: (items: Int, size: Int, missing: UInt64) = (0, 0, 0)
 
   /// The number of all items.
@@ -124,7 +124,7 @@ struct ItemList: Sendable {
 }
 
 extension TransferEvent {
-  /// What became of an item.
+  /// A clause about the fate of an item.
   fileprivate var clause: String? {
     switch self {
     case .notStored(let item, let note): item.clause(note)

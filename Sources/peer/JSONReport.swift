@@ -21,12 +21,12 @@ struct JSONReport: Report {
   private let side: Side?
   /// The time of an event, in seconds since 1970; nil for lines without a time.
   private let clock: (@Sendable () -> Int64)?
-  /// The firewall of this device, for advice to one that waits; nil for none.
+  /// The firewall of this device, for advice while it waits; nil for none.
   private let firewall: Firewall?
-  /// The transfer that the events are about; of several at a time, this event tells.
+  /// The transfer that the events are about. If several run at a time, this event tells the transfer.
   private var transfer: TransferID?
   private var told: TransferID?
-  /// What the user does next.
+  /// The next steps of the user.
   private var nextSteps: [String]?
 
   init(_ side: Side? = nil, behind firewall: Firewall? = nil, clock: (@Sendable () -> Int64)? = nil) {

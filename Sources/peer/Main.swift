@@ -89,8 +89,7 @@ import PeerTransfer
   }
 }
 
-/// What a report of an error should say about this device: nothing in it names the user, the device
-/// or a path.
+/// The facts about this device for an error report. No fact names the user, the device or a path.
 enum VersionReport {
   static var text: String {
     let rows: [(name: String, value: String?)] = [
@@ -110,7 +109,7 @@ enum VersionReport {
     return "peer \(Version.current)\n" + lines.joined()
   }
 
-  /// What keeps the extension of an app from changing the metadata of files.
+  /// The words for the guard that keeps an app's extension from changing the metadata of files.
   private static func words(_ guardian: Confinement.AttributeGuard) -> String {
     switch guardian {
     case .answers: "guarded by notifications of seccomp"

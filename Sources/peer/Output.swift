@@ -60,10 +60,10 @@ final class Output: Sendable {
     state.withLock { ($0.listFile, $0.explain) = (file, explain) }
   }
 
-  /// Lets a function say what the user does once the parts of a migration have arrived.
+  /// Lets a function name the user's next steps once the parts of a migration have arrived.
   func advise(by advise: @escaping @Sendable (MigrationRecord) -> [String]) { state.withLock { $0.advise = advise } }
 
-  /// Names at the end of a migration what stays behind.
+  /// Names the items that stay behind, at the end of a migration.
   func leaveOut(_ items: [Omission]) { state.withLock { $0.leftOut = items } }
 
   /// Records an event; returns at once.
@@ -179,13 +179,13 @@ final class Output: Sendable {
   private func write(_ put: Put) {
     var report = report
     var list: ItemList? = ItemList()
-    /// Those of several transfers at a time.
+    /// The lists of several transfers at a time.
     var others: [TransferID: ItemList] = [:]
     while true {
       switch next() {
       case nil: pass(report.tick(at: moment()), put)
       case .say(.event(.done(let result), _)) where !keeps:
-        // Of one part, nothing else says that it has arrived.
+        // For a single part, no other event says that it has arrived.
         list?.note(.done(result), at: moment().elapsed)
         finish(&list, by: &report, put)
         say(.success(result), by: &report, put)

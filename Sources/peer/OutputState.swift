@@ -51,9 +51,9 @@ struct OutputState: Sendable {
   var listFile: ItemList.File?
   /// Adds to an event what this device knows about it.
   var explain: (@Sendable (TransferEvent) -> TransferEvent)?
-  /// Says what the user does after a migration.
+  /// Names the user's next steps after a migration.
   var advise: (@Sendable (MigrationRecord) -> [String])?
-  /// What stays behind of a home, and what does so if an earlier run has brought its part.
+  /// The items of a home that stay behind, some of them only if an earlier run has brought their part.
   var leftOut: [Omission] = []
   /// The parts that an earlier run has brought.
   private var earlier: Set<UInt16> = []
@@ -95,7 +95,7 @@ struct OutputState: Sendable {
     queue.add(event)
   }
 
-  /// What stays behind of a home.
+  /// The items of a home that stay behind.
   var lacking: [Omission] {
     leftOut.filter { if case .newer(let part?) = $0.reason { earlier.contains(part) } else { true } }
   }

@@ -136,7 +136,7 @@ struct ProgramQuestioner: Sendable {
   /// Descriptors that end the waiting when they become readable.
   var interruptions: [CInt]
 
-  /// What a question is about.
+  /// The subject of a question.
   enum Subject: String {
     /// The entries of the inventory that move.
     case choice
@@ -146,7 +146,7 @@ struct ProgramQuestioner: Sendable {
     case consent
     /// The secrets of a plan that is accepted.
     case secrets
-    /// What was moved or removed here since it arrived.
+    /// The items that were moved or removed here since they arrived.
     case removed
     /// The token of a relay, which this device then remembers.
     case token

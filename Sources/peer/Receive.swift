@@ -19,13 +19,13 @@ struct ReceiveOptions: Equatable, Sendable {
   var importing = AppImporter.Options()
   /// Whether the person at the terminal has to accept the offer.
   var asks = false
-  /// What is taken without a question.
+  /// The classes that are taken without a question.
   var permissions: ArrivalClasses = .files
   /// The file with the code that the sender has too; nil to show a code.
   var codeFile: [UInt8]?
   /// Whether the sender's owners and groups are kept.
   var owners = false
-  /// The file that says who they are here, and what it says.
+  /// The file that maps the sender's owners to owners here, and its rules.
   var ownerMapFile: [UInt8]?
   var ownerMap = OwnerMap()
   /// The folder of the destination for each device; nil for the destination itself.
@@ -159,7 +159,7 @@ extension ReceiveOptions {
       most: try arguments.size("--max-kept"))
   }
 
-  /// What is kept of owners.
+  /// The metadata that is preserved at the user's request.
   var preserved: Preserved { Preserved(owners: owners, setIDBits: setIDBits, map: ownerMap) }
 
   /// Reads the options about an app.
@@ -296,7 +296,7 @@ private func confine(_ options: ReceiveOptions, home: [UInt8], _ output: Output)
 }
 
 extension ReceiveOptions {
-  /// What tells which items programs may run, or are secrets; nil for an app, which its user has named.
+  /// The rule for items that programs may run or that are secrets; nil for an app, which its user has named.
   fileprivate func arrivals(
     knowing known: KnownApps?, home: [UInt8]
   ) throws(Failure) -> ArrivalFacts? {

@@ -22,8 +22,7 @@ enum OwnerMapFile {
 
   private static let form = "Write 'user OLD NEW' or 'group OLD NEW' on each line, with names or numbers."
 
-  /// Reads the lines; `name` is that of the file, for people. Names that are new are looked up by the
-  /// functions.
+  /// Reads the lines; `name` is the file's name, for people. The functions look up each name NEW.
   static func parse(
     _ text: [UInt8], _ name: String, user: ([UInt8]) -> UInt32? = SystemAccounts.user(named:),
     group: ([UInt8]) -> UInt32? = SystemAccounts.group(named:)
@@ -55,9 +54,9 @@ enum OwnerMapFile {
   }
 }
 
-/// `peer receive --into`: the folder of the destination for what each device sends.
+/// `peer receive --into`: the folder of the destination for each device's data.
 struct DeviceFolder: Equatable, Sendable {
-  /// The words that stand for something.
+  /// The words that are replaced.
   private static let (device, date) = ("{device}", "{date}")
   /// How many digits of its key name a device that has no name here.
   private static let digits = 12

@@ -35,7 +35,7 @@ protocol Report: Sendable {
   /// Removes the progress line before another writer writes.
   mutating func clear() -> Rendering
 
-  /// Takes what the user does next, and what stays behind, before the end of a transfer.
+  /// Takes the user's next steps, and the items that stay behind, before the end of a transfer.
   mutating func advise(_ sentences: [String], leavingOut leftOut: [Omission])
 
   /// Reports the failure of the transfer, as the last text.
@@ -125,7 +125,7 @@ enum Answer {
 struct SeveralReports: Report {
   private struct Running {
     var report: any Report
-    /// What is written in front of its lines, for a person.
+    /// The text in front of its lines, for a person.
     var name: String
   }
 

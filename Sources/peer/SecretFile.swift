@@ -12,9 +12,9 @@ struct SecretFile {
 
   /// The option that names the file.
   let option: String
-  /// What is in it, as in "a code".
+  /// The content in words, as in "a code".
   let content: String
-  /// How to make one.
+  /// A sentence that says how to make such a file.
   let hint: String
 
   /// The content, which the caller cleanses.

@@ -14,9 +14,9 @@ struct SendOptions: Equatable, Sendable {
   /// The apps whose data is sent, in their order, and how many of them come before the folders.
   var apps: [String] = []
   var appsInFront = 0
-  /// What moves of a whole home, instead of named paths.
+  /// The entries of a whole home that move, instead of named paths.
   var everything: EverythingOptions?
-  /// The claimed source of the apps' data; nil for that of their bundles.
+  /// The claimed source of the apps' data; nil for the sources in their bundles.
   var claim: SourceClaim?
   /// The time in which an app's exporter may append nothing.
   var idleLimit = IdleLimit.standard

@@ -5,10 +5,10 @@ import MigrationWire
 import PeerTransfer
 
 extension Offer {
-  /// How many names are shown before the rest is only counted.
+  /// The most names that are shown; the rest is only counted.
   private static let shownNames = 5
 
-  /// The offer in a sentence, with the free space if it is known. `part` names what has only keys in the offer.
+  /// The offer in a sentence, with the free space if it is known. `part` names an offer that has only keys.
   func sentence(_ role: Role, of part: Part? = nil, availableBytes: UInt64?) -> String {
     let verb = role == .sender ? "To send" : "To receive"
     let about = flags.contains(.estimated) ? "about " : ""
@@ -98,10 +98,10 @@ extension TransferResult {
   /// The result in sentences, with missing items and losses.
   func text(_ role: Role, _ unsent: NotStoredList) -> String { headline(role) + details(role, unsent) }
 
-  /// What has arrived.
+  /// A summary of the arrived data.
   func headline(_ role: Role) -> String { ([summary(role)] + partLines).map { $0 + "\n" }.joined() }
 
-  /// The items that need a word, and losses. A table of the parts has the renamed ones.
+  /// The items that need a word, and losses. A table of the parts has the renamed items.
   func details(_ role: Role, _ unsent: NotStoredList, besidesTable: Bool = false) -> String {
     (removedLines(role) + notStoredLines(unsent) + unsentLines(unsent) + leftOutLines(unsent)
       + (besidesTable ? [] : renamedLines(unsent)) + losses.map(\.sentence) + lostAttributes.map(\.sentence))

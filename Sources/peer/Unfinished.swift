@@ -61,7 +61,7 @@ enum Unfinished {
     }
   }
 
-  /// Forgets one.
+  /// Forgets one transfer.
   static func forget(_ prefix: String, json: Bool) -> Int32 {
     Answer.give(json: json) { () throws(Failure) in
       let forgotten = try TransferStore.ofUser().forget(prefix)
@@ -69,7 +69,7 @@ enum Unfinished {
     }
   }
 
-  /// Forgets those without a connection for so many seconds.
+  /// Forgets the transfers without a connection for so many seconds.
   static func forget(olderThan age: Double, json: Bool) -> Int32 {
     Answer.give(json: json) { () throws(Failure) in
       let store = try TransferStore.ofUser()
@@ -282,7 +282,7 @@ extension TransferRecord {
     "\(plan.parts.count) parts, of which \(parts.count { $0.finished != nil }) are done"
   }
 
-  /// Each of several parts; none of a plan of one.
+  /// The parts of a plan with several parts; empty for a plan of one part.
   fileprivate var namedParts: [(name: String, state: PartState)] {
     if plan.parts.count == 1 { return [] }
     return zip(plan.parts, parts).map { part, known in

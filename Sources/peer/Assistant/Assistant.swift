@@ -11,7 +11,7 @@ enum Assistant {
   static let fileName = Array("assistant".utf8)
   private static let longestFile = 256
 
-  /// Serves the page, or opens another one of the assistant that runs. Returns the exit code.
+  /// Serves the page, or opens another page of the running assistant. Returns the exit code.
   static func perform(opensBrowser: Bool) -> Int32 {
     do {
       return try run(opensBrowser)

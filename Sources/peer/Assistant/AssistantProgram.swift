@@ -4,8 +4,8 @@ import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 
-/// What the page drives: `peer send --everything` and `peer receive --everything`, as processes that
-/// ask by JSON. The page gets their lines as they are.
+/// Runs the programs behind the page: `peer send --everything` and `peer receive --everything`, as
+/// processes that ask by JSON. The page gets their lines unchanged.
 final class AssistantProgram: PageProgram {
   private struct State {
     var child: Child?
@@ -43,7 +43,7 @@ final class AssistantProgram: PageProgram {
 
   /// - Parameters:
   ///   - page: the page's files.
-  ///   - forget: removes what has a ticket.
+  ///   - forget: removes the files with tickets.
   init(_ page: PageFolder, forgettingTickets forget: @escaping @Sendable () -> Void) throws(SystemError) {
     self.page = page
     self.forget = forget
@@ -207,7 +207,7 @@ final class AssistantProgram: PageProgram {
     events.add(Self.line("looked"))
   }
 
-  /// Ends what runs, in order, and waits for that.
+  /// Ends the running process, in order, and waits for its end.
   func end() {
     state.withLock { state in
       state.isEnding = true
@@ -220,7 +220,7 @@ final class AssistantProgram: PageProgram {
   struct OpenQuestion: Equatable, Sendable {
     private var number: String?
 
-    /// Notes what a line of the process asks or withdraws.
+    /// Notes the question that a line of the process asks or withdraws.
     mutating func note(_ line: String) {
       if let asked = Self.number(of: "question", line) { number = asked }
       if Self.number(of: "withdrawn", line) != nil { number = nil }
@@ -232,8 +232,8 @@ final class AssistantProgram: PageProgram {
       return line.hasPrefix(start) ? String(line.dropFirst(start.count).prefix { $0.isNumber }) : nil
     }
 
-    /// The line for the process that answers the question with a number, once; nil if that is not the open
-    /// one: it may have been withdrawn, and another one asked.
+    /// The line that answers the question with a number, once; nil if that question is not open: it
+    /// may have been withdrawn, and another question asked.
     mutating func answer(_ line: String, to number: String?) -> String? {
       guard let number, number == self.number else { return nil }
       self.number = nil

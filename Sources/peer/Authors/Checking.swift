@@ -32,7 +32,7 @@ struct MigrateOptions: Equatable, Sendable {
   var bundle: [UInt8]
   /// The PEER_HOME of the receiving app; nil for a new one.
   var home: [UInt8]?
-  /// The claimed source of the data; nil for that of the app's bundle.
+  /// The claimed source of the data; nil for the source in the app's bundle.
   var claim: SourceClaim?
   /// The platform that the receiving end asks for.
   var platform = AppSource.platform

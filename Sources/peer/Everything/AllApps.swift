@@ -80,14 +80,14 @@ struct KnownApps {
   let catalogue: AppCatalogue
   /// The user's programs that run now; none for a home from elsewhere.
   let running: RunningPrograms
-  /// What this computer's packagers offer.
+  /// The programs that this computer's packagers offer.
   let offered: Catalogue
   private let mistakes: [DescriptionError]
   /// Which descriptions are not used, and why.
   var notes: [String] { mistakes.map(\.description) }
   /// The packages of this device; none for a home from elsewhere.
   let packages: InstalledPackages
-  /// What reads the settings of a desktop; nil if it is not installed.
+  /// The program that reads the settings of a desktop; nil if it is not installed.
   private let dconf: SettingsLoader.Dconf?
   private let isElsewhere: Bool
   private let system: SystemFolder
@@ -176,7 +176,7 @@ struct KnownApps {
       : (try? Directory.status(of: path + [UInt8(ascii: "/")] + SettingsLoader.Dconf.database)) != nil
   }
 
-  /// What stays behind of this computer, since it is of no home.
+  /// The items of this computer that stay behind, since they are in no home.
   var outsideHomes: [Omission] {
     let crontab = isElsewhere || !Crontab.isThere(system.path("/usr/bin/crontab")) ? [] : [Omission.crontab]
     return crontab + [.system]

@@ -1,8 +1,8 @@
 import MigrationSystem
 import MigrationWire
 
-/// The old data that the imports of one run have set aside, by the apps. Nothing else that has such a
-/// name was set aside.
+/// The old data that the imports of one run have set aside, by app. Other entries with such names
+/// were not set aside.
 final class Asides: Sendable {
   /// Old data: the place that it had, and the name that it has.
   struct Aside: Equatable, Sendable {

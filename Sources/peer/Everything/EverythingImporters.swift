@@ -16,7 +16,7 @@ final class EverythingImporters: Importers {
   private let folders: FolderImporter
   /// Takes the parts whose roots are keys.
   private let keyed: KeyedArrivals
-  /// The same for a part that was judged before: by now, its own data may be there.
+  /// The importer of a part that was judged before: the part's own data may be there by now.
   private let begun: KeyedArrivals
   private let apps: AppHome
   private let appOptions: AppImporter.Options
@@ -24,9 +24,9 @@ final class EverythingImporters: Importers {
   private let observer: @Sendable (HostNews) -> Void
   private let traces = Mutex(Traces())
 
-  /// What leads into the old home.
+  /// The arrived items that lead into the old home.
   private struct Traces: Sendable {
-    /// Where that is: one part of a plan tells it for all.
+    /// The paths of the old home: one part of a plan tells them for all parts.
     var homePaths: [HomePath] = []
     /// By the names of the parts, each of which may be imported again.
     var found: [String: HomeTraces] = [:]
@@ -94,7 +94,7 @@ final class EverythingImporters: Importers {
     }
   }
 
-  /// What the user of this device does after a migration.
+  /// The next steps of this device's user after a migration.
   func nextSteps(after migration: MigrationRecord) -> [String] {
     let (told, found) = traces.withLock { ($0.homePaths, $0.found) }
     let home = keyed.oldPaths(told)?.home ?? []
@@ -102,7 +102,7 @@ final class EverythingImporters: Importers {
     return keyed.nextSteps(after: migration) + traces.flatMap { $0.sentences(home) }
   }
 
-  /// The same importer, which notes what leads into the old home.
+  /// The same importer, which also notes the items that lead into the old home.
   private func tracing(_ importer: FolderImporter, _ part: Part) -> FolderImporter {
     let places = places(of: part)
     return importer.looking { [self] files in

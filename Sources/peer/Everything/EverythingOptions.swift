@@ -9,12 +9,11 @@ import PeerTransfer
 
 /// The options of `peer send --everything`.
 struct EverythingOptions: Equatable, Sendable {
-  /// Another home on this device; nil for that of this user.
+  /// Another home on this device; nil for this user's home.
   var home: [UInt8]?
   /// The names of entries that do not move.
   var skipped: [[UInt8]] = []
-  /// Of all apps only these, in this order; empty for those that move unless the user says
-  /// otherwise.
+  /// The only apps that move, in this order; empty for the apps that move by default.
   var apps: [String] = []
   /// Whether the plan is only shown.
   var isDry = false
@@ -47,7 +46,7 @@ extension EverythingOptions {
     waits = arguments.has("--wait")
   }
 
-  /// Where a home from elsewhere was on its own computer.
+  /// The path that a home from another computer had there.
   enum FormerHome {
     private static let list = Array("etc/passwd".utf8)
     private static let longest = 1 << 20

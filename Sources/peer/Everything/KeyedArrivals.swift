@@ -10,15 +10,15 @@ struct KeyedArrivals {
   let area: StagingArea
   /// The directory of the staging area.
   let home: SharedDirectory
-  /// What items are there, by their places.
+  /// The classes of items there, by their places.
   var rule = ArrivalRule()
   let known: KnownApps
   /// Whether the existing data of apps is set aside.
   let replacesApps: Bool
-  /// Knows what has arrived before.
+  /// The records of earlier arrivals.
   var store: TransferStore?
   var settings: SettingsLoader?
-  /// What the imports of this run have set aside.
+  /// The old data that the imports of this run have set aside.
   var asides = Asides()
   /// Gets clauses for the user.
   var tell: @Sendable (String) -> Void = { _ in }
@@ -45,7 +45,7 @@ struct KeyedArrivals {
     }
   }
 
-  /// Where the roots of a part lie here.
+  /// The places of a part's roots here.
   func places(of part: Part) -> RootDestinations? {
     switch part.contents {
     case .role(HomeFolder.role, _): try? RootDestinations(HomeFolders.receiving(in: home.directory).map)
@@ -60,14 +60,14 @@ struct KeyedArrivals {
     return { () throws(Failure) in try settings.load(app) }
   }
 
-  /// The paths of the sender's home that stand for others here.
+  /// The paths of the sender's home, with the paths here that replace them.
   func oldPaths(_ told: [HomePath]) -> OldPaths? {
     guard let home = try? self.home.directory.canonicalPath() else { return nil }
     return OldPaths(told, home: home, folders: HomeFolders.receiving(in: self.home.directory).map)
   }
 
-  /// What a part is, by this device's own knowledge; nil where it knows no such app, or for another
-  /// part. An app's data is at least what its description says, and more where its places are.
+  /// The name, classes and places of a part, by this device's own knowledge; nil for an unknown app or
+  /// another kind of part. An app's data has its description's class, or a graver class of its places.
   func arrival(of part: Part) -> PartArrival? {
     guard let places = places(of: part), let rule = rule(for: part) else { return nil }
     let found = rule.arrival(of: part.roots, at: places)
@@ -75,7 +75,7 @@ struct KeyedArrivals {
     return PartArrival(name: VisibleText.of(arrival.name), roots: found.roots, places: found.places)
   }
 
-  /// The items of a part that are taken, one by one; nil for all of them.
+  /// The permit for the items of a part; nil if all items are taken.
   func permit(for part: Part, taking taken: ArrivalClasses) -> ArrivalPermit? {
     (rule(for: part) ?? rule).permit(at: places(of: part), taking: taken)
   }
@@ -91,13 +91,13 @@ struct KeyedArrivals {
     return asides.of(app)
   }
 
-  /// What is to be installed so that the data of a part is of use.
+  /// The program that must be installed so that the data of a part is of use.
   func missing(for part: Part) -> Arrival.Missing? {
     guard case .files(let app, _) = part.contents else { return nil }
     return arrival(of: app)?.missing
   }
 
-  /// What the user does after a migration.
+  /// The next steps of the user after a migration.
   func nextSteps(after migration: MigrationRecord) -> [String] {
     let (parts, named) = (migration.arrived, migration.packages)
     guard let place = try? home.directory.canonicalPath(), !parts.isEmpty else { return [] }

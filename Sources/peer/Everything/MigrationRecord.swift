@@ -4,25 +4,25 @@ import MigrationTransfer
 import MigrationWire
 import PeerTransfer
 
-/// What has become of the parts of a plan, as the events of a transfer tell it.
+/// The end of each part of a plan, as the events of a transfer tell it.
 struct MigrationRecord: Sendable {
-  /// Ends that are not the last word: a later session judges a part that has failed again.
   private var parts: [Part] = []
   /// The part of a plan of one, and its end.
   private var only: Part?
   private var onlyResult: TransferResult?
+  /// An end is not final: a later session judges a failed part again.
   private var ends: [UInt16: PartEnd] = [:]
   private var refusedRoots: [UInt16: [PartEnd]] = [:]
   private var renamed: [UInt16: [NotStoredList.Renaming]] = [:]
   /// The items that were renamed since the last end of a part.
   private var newlyRenamed: [NotStoredList.Renaming] = []
-  /// Whether items are missing whose causes a user can remove: since the last end of a part, and in all that arrived.
+  /// Whether items are missing that a user could get: since the last end of a part, and in all that arrived.
   private var newlyLacks = false, lacks = false
   private var seconds: [UInt16: Double] = [:]
   private var begun = 0.0
-  /// What the inventory of this device has left out.
+  /// The items that the inventory of this device has left out.
   var leftOut: [Omission] = []
-  /// What the user does next, apart from trying again what failed.
+  /// The next steps of the user, besides another try for failed parts.
   var advice: [String] = []
 
   /// Records an event; times are seconds on any clock.
@@ -52,14 +52,14 @@ struct MigrationRecord: Sendable {
     }
   }
 
-  /// Whether another part than the running one has not ended.
+  /// Whether a part besides the running part has not ended.
   var hasMore: Bool { ends.count + 1 < parts.count }
 
   /// Whether each part has ended.
   var isOver: Bool { !parts.isEmpty && ends.count == parts.count }
 
-  /// The table of a plan of several parts, what stays behind, and what is to be done; none where there is none of that.
-  /// `command` is the command line of this device, to be pasted.
+  /// The parts of a plan, the items that stay behind, and the next steps; nil if there are none of
+  /// these. `command` is the command line of this device, to be pasted.
   func table(_ command: String) -> MigrationTable? {
     if parts.isEmpty && leftOut.isEmpty && refusedRoots.isEmpty && advice.isEmpty { return nil }
     return MigrationTable(rows: rows, leftOut: leftOut, next: next(command) + advice)
@@ -108,11 +108,11 @@ struct MigrationRecord: Sendable {
     }
   }
 
-  /// Why nothing crosses of a part, for both ends.
+  /// The reason why no data of a part crosses, for both ends.
   static let presentReason = "it was changed on the new computer since it arrived, and nothing is newer on the old one"
 
   private func next(_ command: String) -> [String] {
-    // What was not taken has no cause to remove: its hint says how it follows.
+    // A declined part has no failure to repair: its hint says how it can follow.
     let failed = (ends.values.filter { !$0.result.isWhole } + refusedRoots.values.joined()).filter { !$0.isDeclined }
     if failed.isEmpty {
       let isOfEarlierRun = parts.count > 1 && rows.contains { $0.state == .finished }

@@ -73,7 +73,7 @@ struct MigrationTable {
     return isTold && next.isEmpty ? rest(columns: columns) : text(columns: columns)
   }
 
-  /// What did not arrive, and what to do: the first lines of a report.
+  /// The parts that did not arrive, and the next steps: the first lines of a report.
   func head(columns: Int) -> String {
     var table = SizedRows()
     let troubles = troubles

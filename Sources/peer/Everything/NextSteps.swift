@@ -2,18 +2,18 @@ import MigrationApps
 import MigrationSystem
 import MigrationWire
 
-/// What the user of this device does after a migration: installs the programs of the data that has
-/// come, and looks at the old data that was set aside. A command to copy comes last in its
+/// The next steps of this device's user after a migration: to install the programs of the arrived
+/// data, and to look at the old data that was set aside. A command to copy comes last in its
 /// sentence, after a colon.
 struct NextSteps {
-  /// What this device does not have.
+  /// The programs that this device lacks.
   var missing: [Arrival.Missing] = []
   /// The packages that the other device's user has installed, and that are not installed here.
   var others: Set<String> = []
   /// The old data beside the new one, by absolute paths.
   var aside: [Asides.Aside] = []
-  /// Folders of the user for which `user-dirs.dirs` names a place outside of the home, with that place: what
-  /// arrives is in the home.
+  /// Folders of the user for which `user-dirs.dirs` names a place outside of the home, with that
+  /// place. Their items arrive in the home.
   var outside: [(place: [UInt8], configured: [UInt8])] = []
   /// The home, if files in it need labels that this program does not set.
   var unlabelled: [UInt8]?
@@ -99,8 +99,8 @@ struct NextSteps {
   }
 }
 
-/// What this computer's packagers offer. A name from elsewhere enters a command only if it has the
-/// packager's grammar, and the packager knows it.
+/// The programs that this computer's packagers offer. A name from elsewhere enters a command only
+/// if it has the packager's grammar, and the packager knows it.
 struct Catalogue {
   private let lists: [UInt8]
   private let flatpaks: [[UInt8]]
@@ -113,7 +113,7 @@ struct Catalogue {
 
   private static func isSmall(_ byte: UInt8) -> Bool { (97...122).contains(byte) || (48...57).contains(byte) }
 
-  /// Those of some packages that APT can install.
+  /// The packages among these that APT can install.
   func known(_ packages: Set<String>) -> Set<String> {
     var wanted = packages.filter(Part.isPackage)
     var known: Set<String> = []
@@ -127,7 +127,7 @@ struct Catalogue {
 
   private static let block = 1 << 20
 
-  /// Those of some packages that a list has, which may be long.
+  /// The packages among these that a list has; the list may be long.
   private static func packages(of wanted: Set<String>, in file: borrowing Descriptor) -> Set<String> {
     let mark = Array("Package: ".utf8)
     var found: Set<String> = []

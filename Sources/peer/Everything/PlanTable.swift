@@ -2,7 +2,7 @@ import MigrationApps
 import MigrationSystem
 import MigrationWire
 
-/// What a home has to move, with the choice of its user: for the sender.
+/// The entries of a home that can move, with the choice of its user: for the sender.
 struct PlanTable {
   let inventory: Inventory
   let choice: PlanChoice
@@ -10,7 +10,7 @@ struct PlanTable {
   /// The table for a terminal. Entries that do not move have their number in parentheses.
   func text(columns: Int) -> String { texts(columns: columns).joined() }
 
-  /// The same in pieces: for each entry what is shown up to it, and the rest.
+  /// The same in pieces: for each entry, the text up to its end; then the rest.
   func texts(columns: Int) -> [String] {
     var rows = SizedRows()
     var group: String?
@@ -46,12 +46,12 @@ struct PlanTable {
     return zip(starts, ends + [texts.count]).map { texts[$0..<$1].joined() }
   }
 
-  /// What crosses in a later pass, of which the apps have so many bytes.
+  /// A sentence about the data that crosses in a later pass; `apps` is the size of the apps' data.
   static func crossing(_ apps: UInt64) -> String {
     "Files cross only if they have changed since; the data of apps crosses as a whole: \(Figures.size(apps))"
   }
 
-  /// What crosses to a computer that has the last move.
+  /// A sentence about the data that crosses to a computer that has the last move.
   private var crossing: String {
     func sum(_ entries: [Inventory.Entry]) -> UInt64 { entries.compactMap(\.crossing).reduce(0, +) }
     let all = chosen.compactMap(\.size?.tally.bytes).reduce(0, +)
@@ -131,7 +131,7 @@ extension Inventory.Entry {
     }
   }
 
-  /// What a person has to know about it.
+  /// The facts about the entry that a person has to know.
   fileprivate var note: String? {
     var words: [String] = []
     if let linkTarget {

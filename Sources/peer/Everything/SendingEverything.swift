@@ -7,27 +7,27 @@ import MigrationTransfer
 import MigrationWire
 import PeerTransfer
 
-/// What `peer send --everything` moves, as its user has chosen it.
+/// The entries that `peer send --everything` moves, as its user has chosen them.
 struct ChosenEverything {
   /// The command line.
   let options: SendOptions
   private let home: SharedDirectory
   private let homePath: [UInt8]
-  /// Where the home was on its own computer, if it is one from elsewhere.
+  /// The path that the home had on its own computer, if it is from another computer.
   private let formerPath: [UInt8]?
   /// PEER_HOME, where the apps and the records are.
   private let records: [UInt8]
   private let known: KnownApps
   /// Clauses for the user about the list.
   let notes: [String]
-  /// What the home has.
+  /// The entries of the home.
   var inventory: Inventory
   private(set) var choice: PlanChoice
   /// The transfer of an earlier run that is to go on.
   private var continued: TransferRecord?
   /// The origins of its parts, with their positions in its plan.
   private var earlier: [[UInt8]: Int] = [:]
-  /// What would move if none went on.
+  /// The choice that counts if no earlier run goes on.
   private var fresh: PlanChoice
 
   /// Lists the home, and applies what the command line says.
@@ -105,8 +105,8 @@ struct ChosenEverything {
     return (try? choice.apply(words.joined(separator: ","))).map { choice }
   }
 
-  /// What stays behind. Of a plan that an earlier run began, that is also what has changed since then,
-  /// and is in none of its parts, or in one that has arrived.
+  /// The items that stay behind. If an earlier run began the plan, these include the entries that
+  /// have changed since, and are in none of its parts or in a part that has arrived.
   func leftOut(_ store: TransferStore) -> [Omission] {
     let parts = parts
     let same = try? store.unfinishedSends(of: [migration] + parts.flatMap { names(of: $0) }).first?.remembered
@@ -124,7 +124,7 @@ struct ChosenEverything {
     return inventory.leftOut + newer
   }
 
-  /// What moves together. A plan goes on only in its own order, also if other apps are in use by now.
+  /// The parts of the plan. A plan goes on only in its own order, even if other apps are in use by now.
   private var parts: [ChosenPart] {
     let parts = choice.parts(of: inventory)
     return earlier.isEmpty ? parts : parts.map { (order(of: $0), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
@@ -292,8 +292,8 @@ struct ChosenEverything {
     }
   }
 
-  /// Where this user's home and its folders are. Files of a home from elsewhere name the place that it
-  /// had there, if that is known.
+  /// The paths of this user's home and its folders. For a home from another computer, these are the
+  /// paths that it had there, if they are known.
   private var homePaths: [HomePath] {
     guard let path = options.everything?.home == nil ? homePath : formerPath else { return [] }
     let folders = HomeFolders(in: home.directory, isElsewhere: formerPath != nil).paths(in: path)
@@ -320,7 +320,7 @@ struct ChosenEverything {
       || !options.json && [0, StandardStream.error.rawValue].allSatisfy { Terminal.isTerminal($0) }
   }
 
-  /// The list, and nothing else.
+  /// Prints the list, and does nothing else.
   static func show(_ options: SendOptions) -> Int32 {
     Answer.give(json: options.json) { () throws(Failure) in
       let records = try Home.path()
@@ -337,7 +337,7 @@ struct ChosenEverything {
 }
 
 extension SendOptions {
-  /// What moves of a home, as its user has chosen it; nil for named paths and apps.
+  /// The entries of a home that move, as its user has chosen them; nil for named paths and apps.
   func chosenEverything(
     home: [UInt8], _ interruption: Interruption, _ output: Output
   ) throws(Failure) -> ChosenEverything? {

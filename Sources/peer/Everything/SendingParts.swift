@@ -46,7 +46,7 @@ struct SendingParts: Sendable {
       app: app, home: home, claim: options.claim, idleLimit: options.idleLimit, observer: HostNews.telling(tell))
   }
 
-  /// What the user has chosen of a home.
+  /// The parts that the user has chosen of a home.
   init(
     _ everything: ChosenEverything, telling tell: @escaping @Sendable (TransferEvent) -> Void
   ) throws(Failure) {
@@ -64,6 +64,6 @@ struct SendingParts: Sendable {
     }
   }
 
-  /// Ends what the sources still run.
+  /// Ends the work that the sources still do.
   func end() { for source in sources { source.end() } }
 }

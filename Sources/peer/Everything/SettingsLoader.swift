@@ -64,7 +64,7 @@ final class SettingsLoader: Sendable {
     }
   }
 
-  /// Loads the settings, after those that are there now are kept in a file beside.
+  /// Loads the settings, after the present settings are kept in a file beside.
   private static func load(
     _ identifier: String, _ dconf: Dconf, _ catalogue: AppCatalogue, in home: borrowing Directory
   ) throws(SystemError) {
@@ -106,7 +106,7 @@ final class SettingsLoader: Sendable {
     }
   }
 
-  /// The program dconf(1), which reads and writes the settings of a desktop. Only that of the system counts.
+  /// The program dconf(1), which reads and writes the settings of a desktop. Only the system's dconf counts.
   struct Dconf: Sendable {
     /// The database of a home, relative to it.
     static let database = Array(".config/dconf/user".utf8)

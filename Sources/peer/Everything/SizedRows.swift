@@ -73,7 +73,7 @@ struct SizedRows {
     text.utf8.count == text.count ? text.count : text.reduce(0) { $0 + columns(of: $1) }
   }
 
-  /// Those of East Asia and pictures are two columns wide.
+  /// Characters of East Asia and pictures are two columns wide.
   private static func columns(of character: Character) -> Int {
     let isWide = character.unicodeScalars.contains { scalar in wide.contains { $0.contains(scalar.value) } }
     return isWide ? 2 : 1

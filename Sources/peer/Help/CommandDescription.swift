@@ -14,7 +14,7 @@ struct CommandDescription: Sendable {
       case either([String])
       /// The optional options that no form names, in the order of the list of options.
       case others
-      /// Those again: these of them by their names, and dots for the rest.
+      /// Options of other forms: these options by their names, and dots for the rest.
       case more([String])
     }
 
@@ -132,7 +132,7 @@ struct Option: Equatable, Sendable {
   /// The words that its value may be; empty if it may be another word.
   var choices: [ValueKind.Choice] { if case .choice(let choices) = kind { choices } else { [] } }
 
-  /// Those words as a part of a sentence: "auto, always or never".
+  /// The choices as a part of a sentence: "auto, always or never".
   var choicesInWords: String {
     let words = choices.map(\.word)
     return words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
