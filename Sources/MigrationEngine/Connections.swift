@@ -53,8 +53,8 @@ package struct Remote: Hashable, Sendable {
   var isIPv6: Bool { host.contains(":") }
 }
 
-/// What a device tells of itself on a connection that a relay has joined, and the port that it has
-/// there.
+/// The addresses that a device tells on a connection that a relay has joined, and its port on that
+/// connection.
 package struct OwnAddresses: Hashable, Sendable {
   package let addresses: Addresses
   package let port: UInt16
@@ -68,9 +68,9 @@ package struct Traffic: Equatable, Sendable {
   package var sent: UInt64 = 0
   /// Bytes that compression saved.
   package var saved: UInt64 = 0
-  /// Those of the bytes that are of the newest part.
+  /// Bytes of DATA bodies of the newest part.
   package var ofPart: UInt64 = 0
-  /// Seconds from the first of these bytes to the last message; 0 where one of the two is missing.
+  /// Seconds from the first byte of data to the last message; 0 if either has not come.
   package var seconds: Double = 0
 
   package init(sent: UInt64 = 0, saved: UInt64 = 0, ofPart: UInt64 = 0, seconds: Double = 0) {

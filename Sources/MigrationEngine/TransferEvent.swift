@@ -24,19 +24,19 @@ package struct TransferResult: Equatable, Sendable {
   package let withheld: UInt64
   /// How many items were stored under other names, because their own were taken.
   package let renamed: UInt64
-  /// What the source has, and was moved or removed at the destination since it arrived.
+  /// The items of the source that were moved or removed at the destination since they arrived.
   package let removed: Done.Removed
   /// Attributes of the source that are not transferred.
   package let lostAttributes: [LostAttribute]
   /// By when everything had arrived, in seconds since 1970, if an earlier run concluded the
   /// transfer and nothing is sent in this one.
   package let concludedAt: Int64?
-  /// How many parts of the plan, and roots of the others, were not taken or have failed.
+  /// How many parts, and how many roots of the other parts, were not taken or have failed.
   package let failedParts: Int
-  /// How many parts are at the destination as they were changed there, and have nothing newer.
+  /// How many parts were changed at the destination, while the source has nothing newer.
   package let presentParts: Int
 
-  /// Of a part of which nothing crosses, since nothing is newer.
+  /// The result of a part that is not sent, since the source has nothing newer.
   static let present = TransferResult(
     total: Tally(), sentBytes: 0, heldBytes: 0, seconds: 0, unsent: 0, losses: [], presentParts: 1)
 
@@ -184,7 +184,7 @@ package enum TransferEvent: Sendable {
   /// The sender waits in the receiver's line, in which so many others come first, the served one
   /// among them; 0 where the receiver does not say.
   case queued(place: UInt16)
-  /// The events from here on are about this transfer, until it ends or another one begins.
+  /// The next events are about this transfer, until it ends or another transfer begins.
   case transfer(TransferID)
   /// The devices have paired, or know each other from a kept pairing; the other device's label and
   /// address.

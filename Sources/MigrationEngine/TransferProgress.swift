@@ -41,7 +41,7 @@ package struct ExpectedTotal: Equatable, Sendable {
   package let tally: Tally
   /// Whether more may arrive, because an app's exporter has only estimated the size.
   package let isEstimate: Bool
-  /// The bytes of the files that take no space on the sender's disk: about those of their holes.
+  /// The bytes of the files that take no space on the sender's disk, mostly in holes.
   private let spared: UInt64
   /// The size of the parts before the running one, and of those behind it.
   fileprivate let before: Tally

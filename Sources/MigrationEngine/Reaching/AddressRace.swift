@@ -2,9 +2,9 @@
 /// 8305. The attempts start one after the other in short steps, and each lasts as long as there is
 /// time. The first address that answers wins.
 ///
-/// In a round the other end has named the addresses, and dials too. No attempt waits for another one or
-/// follows it sooner, and the round lasts until its end: the other end learns nothing of an address
-/// that is not its own.
+/// In a round the other end has named the addresses, and dials too. A failed attempt does not
+/// hasten the next attempt, and the round always lasts its full time. The times therefore tell the
+/// other end nothing about an address that is not its own.
 ///
 /// A value: it names addresses by their positions in a list. Times are seconds on one clock.
 package struct AddressRace: Equatable, Sendable {
@@ -39,7 +39,7 @@ package struct AddressRace: Equatable, Sendable {
     package let obstacle: Obstacle
   }
 
-  /// The time from the beginning of an attempt to that of the next one.
+  /// The seconds between the beginnings of two attempts.
   package static let step = 0.25
 
   private let count: Int

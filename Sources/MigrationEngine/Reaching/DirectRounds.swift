@@ -1,15 +1,15 @@
 package import MigrationWire
 
-/// When an end of a relayed session tries the other end's addresses (Protocol §6.9): in rounds, of
-/// which a session has few. Times are seconds on one clock.
+/// Decides when an end of a relayed session tries the other end's addresses (Protocol §6.9): in a
+/// few rounds of each session. Times are seconds on one clock.
 package struct DirectRounds: Sendable {
   /// For how many seconds a round lasts.
   package static let length = 5.0
-  /// The most rounds of a session, and the pauses in seconds before them. The second one is for a
-  /// network that was about to change, or a router that has answered for a device.
+  /// The pauses in seconds before each round of a session. The second round helps after a change of
+  /// the network, or after a router has answered for a device.
   private static let pauses = [0.0, 5, 30]
 
-  /// The other end's newest addresses; nil until it has told some.
+  /// The other end's newest addresses; nil until they have come.
   private(set) var addresses: Addresses?
   private var begun = 0
   private var isGoingOn = false
@@ -23,11 +23,11 @@ package struct DirectRounds: Sendable {
   /// Whether another round may begin at some time.
   private var mayBegin: Bool { !isGoingOn && begun < Self.pauses.count && addresses?.dialable.isEmpty == false }
 
-  /// When the next round is due; nil where none is.
+  /// When the next round is due; nil if no round may begin.
   package var due: Double? { mayBegin ? next : nil }
 
-  /// Begins a round that is due; returns the addresses to try, in their order. A round for which the
-  /// budget has none left is over.
+  /// Begins a round that is due. Returns the addresses to try, in their order. The round ends at
+  /// once if the budget has no addresses left.
   package mutating func begin(within budget: inout AddressBudget, now: Double) -> [InternetAddress]? {
     guard let due, now >= due, let addresses else { return nil }
     begun += 1
@@ -59,8 +59,8 @@ package struct DirectRounds: Sendable {
   package func accepts(_ address: InternetAddress) -> Bool { addresses?.listening.contains(address) == true }
 }
 
-/// How many addresses of one paired device's choosing this one dials within an hour, over all of its
-/// sessions (Protocol §6.9). Times are seconds on one clock.
+/// The number of addresses named by one paired device that this device dials within an hour, over
+/// all sessions (Protocol §6.9). Times are seconds on one clock.
 package struct AddressBudget: Equatable, Sendable {
   private struct Round: Equatable, Sendable {
     let begun: Double
@@ -75,7 +75,7 @@ package struct AddressBudget: Equatable, Sendable {
 
   package init() {}
 
-  /// Takes as many of some addresses as are left, and returns how many.
+  /// Takes up to `wanted` addresses from the budget. Returns how many it had.
   package mutating func take(_ wanted: Int, now: Double) -> Int {
     rounds.removeAll { $0.begun + Self.length <= now }
     let taken = min(wanted, Self.most - rounds.reduce(0) { $0 + $1.count })

@@ -1,13 +1,12 @@
 package import MigrationWire
 
-/// What a person has said of what arrives here: for each part and class, whether it is taken. What is not
-/// in it was never asked. Options of a run are not in it.
+/// The answers of a person about arriving data: whether each class of each part is taken. A class
+/// without an answer was never asked about. The options of a run are not answers.
 package struct Consent: Equatable, Sendable {
-  /// One class of a part, at its places. If the class or a place changes, it is another subject.
+  /// One class of a part, at its places. Another class, or another place, is another subject.
   package struct Subject: Hashable, Sendable {
     /// The part in every plan of its sender.
     package let part: String
-    /// One class.
     package let kind: ArrivalClasses
     /// For files, the names of the roots.
     package let places: [[UInt8]]
@@ -35,8 +34,8 @@ package struct Consent: Equatable, Sendable {
   package static let most = 8192
 
   package private(set) var answers: [Subject: Bool]
-  /// Whether what was removed arrives again, or was meant to be removed. Only one transfer keeps these:
-  /// what was meant is noted with each item.
+  /// Whether removed items arrive again (true), or were removed on purpose. These answers serve one
+  /// transfer: an item that was removed on purpose has a note of its own.
   package private(set) var removals: [Removal: Bool]
 
   package init(_ answers: [Subject: Bool] = [:], removals: [Removal: Bool] = [:]) {
@@ -54,7 +53,7 @@ package struct Consent: Equatable, Sendable {
     note([(taken, part, arrival)])
   }
 
-  /// Notes an answer about several parts. Of two with one subject, a refusal counts.
+  /// Notes an answer about several parts. If two parts have the same subject, a refusal counts.
   mutating func note(_ answer: [(taken: ArrivalClasses, part: Part, arrival: PartArrival)]) {
     var told: [Subject: Bool] = [:]
     for (taken, part, arrival) in answer {
@@ -65,12 +64,12 @@ package struct Consent: Equatable, Sendable {
     answers.merge(told) { $1 }
   }
 
-  /// Notes whether what was removed from a root arrives again.
+  /// Notes whether the items that were removed from a root arrive again.
   package mutating func note(again isAgain: Bool, _ root: [UInt8], of part: Part) {
     removals[Removal(part: part.lastingName, root: root)] = isAgain
   }
 
-  /// Whether what was removed from a root arrives again; nil if there is no answer.
+  /// Whether the items that were removed from a root arrive again; nil if there is no answer.
   package func isAgain(_ root: [UInt8], of part: Part) -> Bool? {
     removals[Removal(part: part.lastingName, root: root)]
   }
@@ -96,7 +95,7 @@ package struct Consent: Equatable, Sendable {
     return !own.isEmpty && own.values.allSatisfy { !$0 }
   }
 
-  /// These answers, and of earlier ones those about other parts and classes.
+  /// These answers, and the earlier answers about other parts and classes.
   package func following(_ earlier: Consent) -> Consent {
     let own = Set(answers.keys.map { Subject(part: $0.part, kind: $0.kind, places: []) })
     let others = earlier.answers.filter { !own.contains(Subject(part: $0.key.part, kind: $0.key.kind, places: [])) }
@@ -162,8 +161,8 @@ extension ReceiverEngine {
     }
   }
 
-  /// What the options of this run allow of a transfer: nothing more once a person has answered in this
-  /// run, who was shown what they allow.
+  /// The classes of a transfer that the options of this run allow. Once a person has answered in
+  /// this run, only files: the person has seen the other classes that the options allow.
   func permissions(of transfer: IncomingTransfer) -> ArrivalClasses {
     transfer.isAnswered ? .files : settings.permissions
   }

@@ -99,7 +99,7 @@ struct IncomingTransfer: Sendable {
   var isAnswered = false
   /// The results of parts, by their numbers.
   private(set) var results: [UInt16: Result] = [:]
-  /// What is taken of the parts in the newest session, where that is not everything.
+  /// The classes that the newest session takes of each part that is not taken whole.
   private(set) var taken: [UInt16: ArrivalClasses] = [:]
   /// The roots that are left out of parts, by the parts' numbers.
   private(set) var refusedRoots: [UInt16: [ReceiverEngine.RefusedRoot]] = [:]
@@ -107,7 +107,7 @@ struct IncomingTransfer: Sendable {
   var part = IncomingPart(number: 0)
   /// The data that crossed the wire in this run.
   var traffic = Traffic()
-  /// What was staged of all parts in this run, as reservations count it.
+  /// The amount staged in this run, over all parts, as reservations count it.
   var brought: UInt64 = 0
 
   /// Begins with a pairing.
@@ -214,7 +214,7 @@ struct IncomingTransfer: Sendable {
     _ plan: Plan, _ judgement: ReceiverEngine.PlanJudgement, taking taken: [UInt16: ArrivalClasses] = [:]
   ) {
     self.taken = taken
-    // It may be another one than before, of which nothing has arrived.
+    // The plan may differ from the earlier plan if nothing has arrived.
     if plan.transfer == nil { results = [:] }
     self.plan = plan
     for number in open(of: plan) {
@@ -262,9 +262,8 @@ struct IncomingTransfer: Sendable {
       notStored: (refused + part.leftOutItems.withheld).nameable, isTold: true)
   }
 
-  /// What answers an offer of a finished part, with every item named as not stored, and whether the
-  /// user of this device is to be told of those, because this run has not done so. Nil for a part
-  /// that is not finished.
+  /// The answer to an offer of a finished part, with every item named as not stored. `isNews` tells
+  /// whether this run still has to name these items to the user. Nil for a part that is not finished.
   mutating func answer(_ number: UInt16) -> (done: Done, named: [NotStored], isNews: Bool)? {
     guard case .finished(let done, let result, let named, let isTold)? = results[number] else { return nil }
     results[number] = .finished(done, result, notStored: named, isTold: true)

@@ -1,15 +1,15 @@
 import MigrationWire
 
-/// The transfers that may be continued here, and the current one, in their order of arrival; and
-/// the remaining tasks for the store about them.
+/// The current transfer and the transfers that may be continued here, in their order of arrival,
+/// with the tasks about them that the store still has to do.
 struct IncomingTransfers: RandomAccessCollection, Sendable {
   private var all: [IncomingTransfer] = []
-  /// The transfers whose import an earlier run began, to be continued once this one listens: one,
-  /// or all in turn if the receiver stays.
+  /// The transfers whose import an earlier run began. This run continues one of them once it
+  /// listens, or all of them in turn if the receiver stays.
   private var concluded: [TransferID] = []
   /// The transfers whose pairings used codes of this wait.
   private var paired: Set<TransferID> = []
-  /// Done one at a time.
+  /// The tasks for the store, which does one at a time.
   private var tasks: [ReceiverEngine.Action] = []
 
   init() {}
@@ -37,8 +37,8 @@ struct IncomingTransfers: RandomAccessCollection, Sendable {
         yield &none
         return
       }
-      // It is nowhere else meanwhile: a change of a copy would copy its lists, to which a sender adds an
-      // item at a time.
+      // The list gives the transfer away meanwhile: a second reference would make each change copy
+      // the transfer's lists, which grow by one item at a time.
       var taken = IncomingTransfer(identifier, pairedWith: all[index].client)
       swap(&taken, &all[index])
       var changed: IncomingTransfer? = consume taken
@@ -56,8 +56,8 @@ struct IncomingTransfers: RandomAccessCollection, Sendable {
   /// The next import of an earlier run to continue.
   mutating func takeConcluded() -> TransferID? { concluded.isEmpty ? nil : concluded.removeFirst() }
 
-  /// A newly paired sender's transfer begins and replaces the transfers of which nothing has
-  /// arrived, except served ones.
+  /// A newly paired sender's transfer begins and replaces the transfers without arrived data,
+  /// except served transfers.
   mutating func begin(_ identifier: TransferID, pairedWith client: KeyFingerprint, besides served: Set<TransferID>) {
     let replaced = all.filter { $0.isEmpty && !served.contains($0.identifier) }.map(\.identifier)
     tasks += replaced.map { .discard($0) }
@@ -72,7 +72,7 @@ struct IncomingTransfers: RandomAccessCollection, Sendable {
     all.append(IncomingTransfer(identifier, pairedWith: device))
   }
 
-  /// A sender's transfer begins and replaces its earlier one, of which nothing has arrived.
+  /// A sender's transfer begins and replaces its earlier transfer, which has no arrived data.
   mutating func replace(_ earlier: TransferID, by identifier: TransferID) {
     guard let client = self[of: earlier]?.client else { return }
     tasks.append(.discard(earlier))

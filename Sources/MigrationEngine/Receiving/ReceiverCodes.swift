@@ -1,6 +1,6 @@
 import MigrationWire
 
-/// The receiver's codes: when one is wanted, and how proofs of a code are judged (Protocol §4.3).
+/// The receiver's codes: when to make a code, and how to judge a proof of a code (Protocol §4.3).
 struct ReceiverCodes: Sendable {
   /// The judgement of a proof.
   enum Verdict: Equatable, Sendable {
@@ -8,13 +8,13 @@ struct ReceiverCodes: Sendable {
     /// The proof was wrong. `attempt` is the number of this try of the open code, `left` the number
     /// of guesses that are still judged in this wait.
     case wrong(attempt: Int, left: Int)
-    /// Not judged, and nothing is spent.
+    /// The proof is not judged, and no try is spent.
     case refused(AbortReason)
-    /// Only the guesses of others delay the judgement, until a moment.
+    /// Guesses from other networks delay the judgement, until a moment.
     case postponed(until: Double)
   }
 
-  /// The most addresses, of those that may not pair, that the user is told about.
+  /// The most addresses that the user is told about, among the addresses that may not pair.
   private static let toldStrangers = 8
 
   private var codes = PairingCodes()

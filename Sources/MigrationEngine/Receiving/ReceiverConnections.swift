@@ -21,7 +21,7 @@ struct ReceiverConnections: Sendable {
     /// Its code is spent; its worker sends the receiver's proof of the code.
     case confirming
     case welcoming(ConnectionMode)
-    /// Its worker is to end. It sends ABORT 4 if another connection needs the place.
+    /// Its worker has to end. The worker sends ABORT 4 if another connection needs the place.
     case dismissed(makesRoom: Bool)
     case turnedAway
     /// Past READY.
@@ -200,10 +200,9 @@ struct ReceiverConnections: Sendable {
 /// The senders that wait while others are served, each device once, in the order in which they
 /// came (Protocol §A.3).
 ///
-/// Only a sender whose key is known has a turn, for which others wait: a stranger could wait under
-/// any number of keys.
+/// Only a sender with a known key has a place: a stranger could wait under any number of keys.
 struct ReceiverLine: Sendable {
-  /// For how many seconds more than its pause a sender keeps its place without coming again.
+  /// The seconds after its pause for which a sender keeps its place without coming again.
   static let patience = 5.0
 
   private struct Waiting: Sendable {
@@ -213,9 +212,9 @@ struct ReceiverLine: Sendable {
 
   private var waiting: [Waiting] = []
 
-  /// A sender has to wait: it keeps its place, or gets the last one. Returns how many senders come
-  /// first, where `free` more could be served at once. While none could, one of the served senders
-  /// comes first too: the next to end.
+  /// A sender has to wait: it keeps its place, or gets the last place. Returns how many senders
+  /// come first, if the receiver has room for `free` more. If it has no room, the count includes
+  /// the served sender that ends next.
   mutating func wait(_ key: KeyFingerprint, free: Int, now: Double) -> Int {
     let others = count(now)
     let index = waiting.firstIndex { $0.key == key }
@@ -228,13 +227,13 @@ struct ReceiverLine: Sendable {
   /// A sender is served, and stands behind all others when it comes again.
   mutating func leave(_ key: KeyFingerprint) { waiting.removeAll { $0.key == key } }
 
-  /// How many senders wait. Those that came no more have lost their places.
+  /// How many senders wait. A sender that did not come again in time has lost its place.
   mutating func count(_ now: Double) -> Int {
     waiting.removeAll { $0.until <= now }
     return waiting.count
   }
 
-  /// Whether a sender is one of the next `free` ones; nil is one without a place.
+  /// Whether a sender is among the next `free` senders; nil stands for a sender without a place.
   func isTurn(of key: KeyFingerprint?, free: Int, now: Double) -> Bool {
     let here = waiting.filter { $0.until > now }
     return (here.firstIndex { $0.key == key } ?? here.count) < free

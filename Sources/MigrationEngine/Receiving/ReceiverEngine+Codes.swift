@@ -4,15 +4,15 @@ package import MigrationWire
 extension ReceiverEngine {
   // MARK: Codes
 
-  /// Has a code made while one is wanted, or another one if it has expired.
+  /// Has a code made if the receiver needs one, and a new code when the last code has expired.
   mutating func tendCodes() {
     // A code also ends while a known sender is served.
     if codes.expire(now: now) { act(.forgetCode) }
     guard isInviting else { return }
-    // A place has become free.
+    // The last pairing is over, and a place is free: another code may be shown.
     if !connections.isConfirming { codes.reopen() }
     if codes.isExhausted {
-      // A transfer that is served is not broken off: the next wait may begin with its end.
+      // A running transfer is not interrupted: the next wait may begin when it ends.
       let isOver = !settings.asksRestart && !phase.isEngaged
       if let guessers = codes.tellEnd() { tell(.codesSpent(count: GuessLimit.most, from: guessers, isOver: isOver)) }
       if isOver { endRun(.failure(Self.exhausted)) }
@@ -30,8 +30,8 @@ extension ReceiverEngine {
     codes.noteInterlude()
   }
 
-  /// The relay cannot be reached, or refuses this device, which tries again. In its network the code
-  /// works all the same.
+  /// The relay cannot be reached, or refuses this device. This device tries again; within its own
+  /// network the code works anyway.
   mutating func unplaced(_ reason: String) {
     if relayWait.isFirst { codes.noteInterlude() }
     if relayWait.isFirst || relayWait.place != nil {
@@ -116,7 +116,7 @@ extension ReceiverEngine {
     }
   }
 
-  /// What a receiver knows of its place at a relay.
+  /// The receiver's knowledge of its place at a relay.
   struct RelayWait: Equatable, Sendable {
     /// Whether the relay has not answered yet, nor failed to.
     var isFirst: Bool

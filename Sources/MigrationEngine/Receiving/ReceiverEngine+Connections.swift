@@ -10,7 +10,7 @@ extension ReceiverEngine {
   }
 
   mutating func outOfDescriptors(_ chance: UInt64) {
-    // The connection stays in the kernel's queue; another one in the accept queue makes room for it.
+    // The new connection stays in the kernel's queue; one in the accept queue makes room for it.
     if let id = connections.dismissOne(chance: chance) { return act(.drop(id)) }
     act(.pauseAccepting(until: now + Self.acceptingPause))
   }
@@ -91,15 +91,15 @@ extension ReceiverEngine {
     tell(.notice("refused \(visitor.remote.host): its key is not known here, or not any more; it needs a code"))
   }
 
-  /// A sender has to wait. Returns how many come first; 0 where it only has to try again.
+  /// A sender has to wait. Returns how many senders come first; 0 if it only has to try again.
   private mutating func placeInLine(_ visitor: ReceiverConnections.Visitor, _ mode: ConnectionMode) -> Int {
     guard settings.keeps, stop == nil, mode != .join else { return 0 }
     guard mode == .resume, let key = visitor.key else { return max(0, 1 + line.count(now) - free) }
-    // One that waits for reservations keeps no other one from a place that is free.
+    // A sender that waits for reservations leaves a free place to others.
     let waiting = reservationWaits.keys.filter { transfers[of: $0]?.client == key }
     for transfer in waiting { keepWaiting(transfer) }
     if let reservations = waiting.map(reservationsBefore).max(), reservations > 0 { return reservations }
-    // One that has to leave others their turn has none.
+    // A sender that has to yield to others has no place in the line.
     if yielding.contains(where: { now < $0.value && transfers[of: $0.key]?.client == key }) { return 0 }
     return line.wait(key, free: free, now: now)
   }

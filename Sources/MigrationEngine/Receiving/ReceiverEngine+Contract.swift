@@ -77,7 +77,7 @@ extension ReceiverEngine {
     /// The connection is closed, as `close` asked.
     case closed(ConnectionID)
 
-    // MARK: Workers of a session; those of an older one end with its number
+    // MARK: Workers of a session; an older session's workers end with its number
 
     /// The worker of `judgePlan` has ended. `session` is a fresh random one; `consent` has what a
     /// person has answered about the transfer, or about the device's earlier ones.
@@ -272,13 +272,13 @@ extension ReceiverEngine {
   package enum Question: Equatable, Sendable {
     /// Whether to show codes again.
     case restart
-    /// Whether to accept these parts of a new transfer of the device with this key. One that is not
-    /// welcome is not expected any longer either.
-    /// `answers` has what a person has said before.
+    /// Whether to accept these parts of a new transfer of the device with this key. If the user
+    /// refuses, the receiver no longer expects that device. `answers` has the earlier answers of a
+    /// person.
     case consent(WantedPlan, label: String, address: String, client: KeyFingerprint, answers: Consent)
   }
 
-  /// What could be taken of a plan.
+  /// The parts of a plan that the receiver could take.
   package struct WantedPlan: Equatable, Sendable {
     package let wanted: [WantedPart]
     /// How many parts the plan has.
@@ -287,23 +287,23 @@ extension ReceiverEngine {
     package let isLater: Bool
   }
 
-  /// Whether what was moved or removed here arrives again: by the numbers of parts, and the names of
-  /// their roots.
+  /// Whether items that were moved or removed here arrive again, by the numbers of parts and the
+  /// names of their roots.
   package typealias Removals = [UInt16: [[UInt8]: Bool]]
 }
 
-/// What the sender of a part has named in its newest session, and has not sent.
+/// The items of a part that the sender has named in its newest session and left out.
 package struct LeftOutItems: Equatable, Sendable {
-  /// The destination cannot hold these.
+  /// The items that the destination cannot hold.
   package var withheld: [NotStored] = []
   /// The paths at which the source could not be read.
   package var unreadable: [[UInt8]] = []
-  /// How many of those that FINISH counts as unsent were named.
+  /// How many of FINISH's unsent items the sender has named.
   package var named: UInt64 = 0
 
   package init(withheld: [NotStored] = []) { self.withheld = withheld }
 
-  /// Takes one more.
+  /// Adds an item that the sender has named.
   mutating func note(_ item: NotStored) {
     switch item.reason.party {
     case .receiver: withheld.append(item)

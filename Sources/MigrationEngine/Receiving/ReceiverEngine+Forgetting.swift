@@ -1,7 +1,7 @@
 import MigrationWire
 
-/// A device that the user of this one forgets while it has transfers here: they end, and nothing is
-/// kept of them (Protocol §4.6).
+/// The user forgets a device that has transfers here: its transfers end, and this device keeps
+/// nothing of them (Protocol §4.6).
 extension ReceiverEngine {
   /// Ends the sessions of a transfer. An import that runs is completed.
   mutating func forgotten(_ identifier: TransferID) {
@@ -12,7 +12,7 @@ extension ReceiverEngine {
     }
   }
 
-  /// Has what is staged of forgotten transfers removed, once nothing works on them.
+  /// Has the staged data of forgotten transfers removed, once no session and no import uses it.
   mutating func tendForgotten() {
     let busy = transfersOfSessions
     for transfer in transfers.filter({ $0.fault == .forgotten && !$0.isImporting && !busy.contains($0.identifier) }) {

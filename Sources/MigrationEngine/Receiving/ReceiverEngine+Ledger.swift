@@ -1,7 +1,7 @@
 import MigrationWire
 
-/// What the sender and this device's user are told of a part: the ledger, the items that the destination
-/// cannot hold, and the end of the import (Protocol §6.4 to §6.6).
+/// The reports about a part to the sender and to this device's user: the ledger, the items that the
+/// destination cannot hold, and the end of the import (Protocol §6.4 to §6.6).
 extension ReceiverEngine {
   // MARK: The ledger
 

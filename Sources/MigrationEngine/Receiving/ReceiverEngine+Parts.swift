@@ -21,8 +21,8 @@ extension ReceiverEngine {
     act(.judgePlan(number, transfer.identifier, plan, open, transfer.client))
   }
 
-  /// A sender that has come back begins another plan: the earlier one, of which nothing has arrived,
-  /// gives way.
+  /// A sender that has come back begins another plan. The earlier plan is dropped: nothing of it
+  /// has arrived.
   private mutating func begin(_ plan: Plan, insteadOf earlier: TransferID, _ number: SessionNumber) {
     guard let transfer = sessions[number]?.beginTransfer() else { return }
     transfers.replace(earlier, by: transfer)

@@ -37,7 +37,7 @@ extension ReceiverEngine {
 
     var served: [ServedTransfer] { if case .serving(let served) = self { served } else { [] } }
 
-    /// The transfers of which a session or an import is running.
+    /// How many transfers have a running session or import.
     var engaged: Int { served.count(where: \.isEngaged) }
 
     /// Whether a session or an import is running, which new connections must not slow down.
@@ -57,8 +57,8 @@ extension ReceiverEngine {
       if case .serving(let served) = self { self = .serving(served.filter { !isLeft($0) }) }
     }
 
-    /// Serves a transfer, instead of another one of its session. If there are `most` others, it gets the
-    /// place of one whose sender is away; that of a running one only where it gives way.
+    /// Serves a transfer, which replaces its session's earlier transfer. If `most` others are
+    /// served, it replaces a transfer whose sender is away, or else the first.
     mutating func serve(_ place: ServedTransfer, atMost most: Int) {
       guard case .serving(var served) = self else { return }
       served.removeAll { $0.transfer == place.transfer || $0.session != nil && $0.session == place.session }

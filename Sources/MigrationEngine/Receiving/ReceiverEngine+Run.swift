@@ -251,7 +251,7 @@ extension ReceiverEngine {
   private func brokenStage(_ number: SessionNumber, _ session: ReceiverSession) -> String? {
     let conversation = session.conversation
     if conversation.isDone { return "a session goes on behind its receipt" }
-    // A transfer of which nothing has arrived gives way to another pairing.
+    // Another pairing replaces a transfer without arrived data.
     guard let transfer = transfers[of: session.transfer] else {
       return session.isAside ? nil : "a session has no transfer"
     }

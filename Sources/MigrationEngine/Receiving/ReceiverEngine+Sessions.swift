@@ -9,7 +9,7 @@ extension ReceiverEngine {
     leaveAway(for: transfer)
     transfers.begin(transfer, pairedWith: client, besides: served.union(reservationWaits.keys))
     converse(id, about: transfer, orElse: transfer, isResumed: false)
-    // Another one may pair at the same time.
+    // Another sender may pair at the same time.
     if isInviting { codes.reopen() }
   }
 
@@ -135,8 +135,8 @@ extension ReceiverEngine {
   private mutating func lose(_ number: SessionNumber, _ fault: Failure) {
     guard fault.isTold || fault.isReconnectable, sessions[number]?.streams?.served.isEmpty == false else {
       endSession(number, by: fault)
-      // A plan of which nothing has arrived has nothing to lose: other senders may connect, even while
-      // its workers wait for the disk.
+      // A plan without arrived data has nothing to lose: other senders may connect, even while its
+      // workers wait for the disk.
       if fault.senderMayComeBack, sessions[number]?.streams == nil, let place = phase[number],
         givesWay(place.transfer)
       {
@@ -287,7 +287,7 @@ extension ReceiverEngine {
     act(.say(session.connection, .addresses(own.addresses)))
   }
 
-  /// What this device tells of itself; nil where that is of no use.
+  /// This device's addresses for the sender; nil if the sender cannot use them.
   private func own(of session: ReceiverSession) -> OwnAddresses? {
     let isUnderstood = settings.greeting.features.intersection(session.features).contains(.addresses)
     return isUnderstood && !session.isAside ? session.remote.own : nil

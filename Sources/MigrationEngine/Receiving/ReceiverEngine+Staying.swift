@@ -3,9 +3,8 @@ import MigrationWire
 /// A receiver that stays: its state between one transfer and the next, and its memory of earlier
 /// transfers (Protocol §A.2).
 ///
-/// Its phase is open again as soon as a transfer is done or has failed. A sender that still has to
-/// learn that its transfer is done learns it beside the next transfer, in a session that steps
-/// aside: such a session changes only its own transfer.
+/// Its phase is open again as soon as a transfer is done or has failed. A sender that missed the DONE
+/// of its transfer gets it in a session beside the next transfer, which changes only its own transfer.
 extension ReceiverEngine {
   /// How many finished transfers stay known to senders that ask again. The store has older ones
   /// too, and the next run knows them.
@@ -18,8 +17,8 @@ extension ReceiverEngine {
   mutating func endTransfer(_ transfer: TransferID, _ outcome: TransferOutcome) {
     guard settings.keeps else { return endRun(outcome) }
     if phase.isEnding { return }
-    // A success has been reported by now. A transfer that the stop breaks off is reported as the
-    // end of the run.
+    // A success has been reported by now. If the user's stop interrupts a transfer, the end of the
+    // run reports it.
     if case .failure(let failure) = outcome, stop == nil || failure.kind != .interrupted {
       tell(.failed(failure), of: transfer)
     }

@@ -4,7 +4,7 @@ import MigrationWire
 extension ReceiverEngine {
   // MARK: Streams
 
-  /// Serves the streams that have nothing left to wait for.
+  /// Serves the streams that no longer wait for the streams that they replace.
   mutating func tendStreams(_ number: SessionNumber) {
     while let (id, join, refusal) = sessions[number]?.streams?.next() {
       if let refusal {
@@ -20,13 +20,13 @@ extension ReceiverEngine {
     connections.forget(id)
     for number in sessions.keys.sorted() where sessions[number]?.streams?.end(id) == true {
       sessions[number]?.direct.remove(id)
-      // While a part is judged, this is about the one before.
+      // While a part is judged, the count is that of the part before.
       if let session = sessions[number], !session.conversation.isJudging {
         transfers[of: session.transfer]?.note(held: held)
       }
       guard case .failed(let fault) = end else { continue }
-      // The rest of the part is lost, and the session is not, unless the sender is at fault. Several
-      // streams may meet the same fault, and an import that runs does not need them.
+      // Only the part fails, unless the fault is the sender's: then the session ends. Several
+      // streams may have the same fault, and a running import needs no streams.
       if !fault.isOfPart { endSession(number, by: fault) } else if needsData(number) { failPart(number, by: fault) }
     }
   }
@@ -111,7 +111,7 @@ extension ReceiverEngine {
     beginImport(of: session.transfer, finish: (number, finish))
   }
 
-  /// Continues the import of the newest part, of which everything had arrived.
+  /// Continues the import of the newest part, which had arrived completely.
   mutating func continueImport(of transfer: TransferID, _ total: Tally? = nil) {
     transfers[of: transfer]?.part.stage = .importing
     if let total { transfers[of: transfer]?.part.total = ExpectedTotal(total) }

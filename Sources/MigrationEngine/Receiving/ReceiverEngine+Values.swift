@@ -33,7 +33,7 @@ extension ReceiverEngine {
     package let plan: Plan
     /// By their numbers.
     package let finished: [UInt16: Finished]
-    /// The part that ran last. What follows is about it.
+    /// The part that ran last. The members below are about it.
     package let part: UInt16
     /// The amount of staged data.
     package let held: Tally
@@ -42,12 +42,12 @@ extension ReceiverEngine {
     package let refusals: [NotStored]
     /// The named items that the sender had left out because the destination cannot hold them.
     package let withheld: [NotStored]
-    /// The total of a part of which everything had arrived: its import continues.
+    /// The total of a part that had arrived completely: its import continues.
     package let concluded: Tally?
-    /// Whether this process holds it; otherwise only the remembered facts are known, and more may
-    /// be staged.
+    /// Whether this process has locked the transfer; otherwise only the remembered facts are known,
+    /// and more may be staged.
     package let isHeld: Bool
-    /// Whether more may be staged of it than this tells.
+    /// Whether more may be staged than `held` counts.
     package let hasMore: Bool
     /// How many roots were left out of the part.
     package let refusedRoots: Int
@@ -89,7 +89,7 @@ extension ReceiverEngine {
     /// The roots that cannot arrive, or that the user does not take, in ascending order.
     package var without: [RefusedRoot]
 
-    /// What the part is here; nil where its user has taken it already.
+    /// The receiver's view of the part; nil if its user has taken the part already.
     package var arrival: PartArrival?
 
     package init(
@@ -123,9 +123,9 @@ extension ReceiverEngine {
     /// The named items of earlier sessions that the destination cannot store; nil where the engine
     /// knows them. The worker of the import of a concluded part reports them.
     package let refusals: [NotStored]?
-    /// The total of a part of which everything had arrived, and whose import is to be tried again.
+    /// The total of a part that had arrived completely, and whose import is tried again.
     package let concluded: Tally?
-    /// Whether the sender is to name what it does not have any more of what it has sent earlier.
+    /// Whether the sender has to name the earlier items that it does not have any more.
     package let namesAbsent: Bool
 
     package init(
@@ -167,12 +167,12 @@ extension ReceiverEngine {
     }
   }
 
-  /// What is recorded of a plan.
+  /// The values that the record of a plan has.
   package struct PlanRecord: Sendable {
     package let transfer: TransferID
     package let client: KeyFingerprint
     package let plan: Plan
-    /// What a person has answered.
+    /// The answers of a person.
     package let consent: Consent
     /// The other device's label and address.
     package let label: String
@@ -189,7 +189,7 @@ extension ReceiverEngine {
     package let part: UInt16
     package let offer: Offer
     package let held: Tally
-    /// What is taken of its items; nil for what was taken when it began, or for all of them.
+    /// The classes of items to take; nil for the classes that the part began with, or for all.
     package let taken: ArrivalClasses?
     /// Whether the sender may compress.
     package let isCompressible: Bool
@@ -207,7 +207,7 @@ package struct Listening: Equatable, Sendable {
   package let from: [String]
   /// Whether senders in the same network find this device without an address.
   package let isAnnounced: Bool
-  /// Whether all these addresses are those of tunnels, such as a VPN's.
+  /// Whether all these addresses belong to tunnels, such as a VPN's.
   package let isInTunnels: Bool
 
   /// `shown` (default: all addresses) are the addresses for people.
@@ -223,7 +223,7 @@ package struct Listening: Equatable, Sendable {
     self.isInTunnels = isInTunnels
   }
 
-  /// What a user should know who can only be reached through tunnels.
+  /// The notice for the user of a device that only tunnels reach.
   package static let tunnelNotice = """
     the only address of this device is a VPN's, and only devices in the same VPN reach it: turn the VPN off on this \
     device, or join it on the other one

@@ -1,17 +1,17 @@
 package import MigrationWire
 
 extension Tally {
-  /// Its bytes, where an item counts some too.
+  /// The bytes, and a block for each item.
   var weight: UInt64 { bytes.addingClamped(items.multipliedClamped(by: 4_096)) }
 }
 
-/// Several transfers at a time reserve room and names of one destination (Protocol §A.2). A
-/// reservation makes others wait, and gives way to what they bring.
+/// Several transfers at a time reserve room and names of one destination (Protocol §A.2). A transfer
+/// that lacks room or a name waits; a transfer that brings too little gives up its reservation.
 extension ReceiverEngine {
   /// The transfers whose reservations count: their senders are here, or an import runs.
   package var reserving: Set<TransferID> { Set(phase.served.lazy.filter(\.isEngaged).map(\.transfer)) }
 
-  /// All that is reserved now beside a transfer.
+  /// The reservations of all other transfers now.
   private func reservations(beside transfer: TransferID) -> Set<PartReservation> {
     Set(
       reserving.subtracting([transfer]).compactMap { transfers[of: $0] }.map {
@@ -47,8 +47,8 @@ extension ReceiverEngine {
     }
   }
 
-  /// Others wait for the reservations of a session: whether its transfer brings so little that it
-  /// gives way.
+  /// Whether a session's transfer brings so little that it has to release its reservations, for
+  /// which other transfers wait.
   mutating func isTooSlow(_ number: SessionNumber) -> Bool {
     guard let transfer = phase[number].flatMap({ transfers[of: $0.transfer] }),
       isReservationAwaited(of: transfer.identifier), isToAct(number)
@@ -57,7 +57,7 @@ extension ReceiverEngine {
       .isTooSlow(transfer.brought, of: transfer.part.total.tally)
   }
 
-  /// Forgets the waiting transfers whose senders come no more, and the paces that no other one waits for.
+  /// Forgets the transfers whose senders come no more, and the paces that no other transfer needs.
   mutating func tendReservations() {
     reservationWaits = reservationWaits.filter { now < $0.value.keptUntil && transfers[of: $0.key] != nil }
     let moment = now
@@ -78,8 +78,8 @@ extension ReceiverEngine {
     return nil
   }
 
-  /// What a part reserves of the destination, beside other transfers: room until all of it is staged,
-  /// and names until its import has ended.
+  /// A part's reservation at the destination: room until all of the part is staged, and names until
+  /// its import has ended.
   struct PartReservation: Hashable, Sendable {
     let transfer: TransferID
     let part: UInt16
@@ -89,27 +89,27 @@ extension ReceiverEngine {
   /// A transfer that waits for others' reservations.
   struct ReservationWait: Equatable, Sendable {
     let reservations: Set<ReceiverEngine.PartReservation>
-    /// When it is judged again although these reservations last: this device's user may have made
+    /// When the transfer is judged again although these reservations last: the user may have made
     /// room.
     let until: Double
     /// Until when its sender may come again. It need not have a place here, nor anything staged.
     var keptUntil: Double
 
-    /// How many reservations are in its way: all of them, as long as none has ended.
+    /// How many reservations delay the transfer: all of them, as long as none has ended.
     func count(beside current: Set<ReceiverEngine.PartReservation>, now: Double) -> Int {
       now < until && reservations.isSubset(of: current) ? reservations.count : 0
     }
   }
 
-  /// How fast a transfer brings what it reserves, over its parts and sessions, while others wait for
-  /// that.
+  /// How fast a transfer brings the data that it reserves room for, over its parts and sessions,
+  /// while other transfers wait for that room.
   struct ReservationPace: Equatable, Sendable {
     /// The most bytes that a transfer has to bring in a turn.
     private static let most: UInt64 = 16 << 20
 
-    /// What it had brought when the turn began.
+    /// The amount that the transfer had brought when the turn began.
     private var before: UInt64
-    /// The seconds of the turn in which its sender was to act, up to a moment.
+    /// The seconds of the turn, up to `at`, in which its sender had to act.
     private var spent = 0.0
     private var at: Double
     private var isToAct = true
@@ -117,14 +117,14 @@ extension ReceiverEngine {
 
     init(_ brought: UInt64, now: Double) { (before, at, awaitedAt) = (brought, now, now) }
 
-    /// Time has passed. From now on, the sender is to act, or this end has work or waits for it.
+    /// Time has passed. From now on, either the sender has to act, or this end does.
     mutating func pass(to now: Double, isToAct: Bool, isAwaited: Bool) {
       if self.isToAct { spent += now - at }
       (at, self.isToAct) = (now, isToAct)
       if isAwaited { awaitedAt = now }
     }
 
-    /// Whether no other transfer has waited for a whole turn: one that is judged again does not wait.
+    /// Whether no other transfer has waited for a whole turn.
     var isOver: Bool { at > awaitedAt + ReceiverEngine.turn }
 
     /// Whether less than a 64th of the offer has come in a turn. Otherwise another turn begins.

@@ -14,7 +14,7 @@ package struct ReceiverEngine: Engine {
     package var giveUpAfter: Double
     /// Whether to ask the user about a new transfer; otherwise the entered code counts as consent.
     package var asksConsent = false
-    /// What is taken without a question, by the options of this run.
+    /// The classes that the options of this run take without a question.
     package var permissions = ArrivalClasses.all
     /// Whether the user can be asked to begin another wait after too many wrong codes; otherwise
     /// they end the run.
@@ -23,7 +23,7 @@ package struct ReceiverEngine: Engine {
     package var keeps = false
     /// How many transfers it serves at the same time; more than one only if it stays.
     package var atOnce = 1
-    /// Whether pairings are kept whose senders want that too.
+    /// Whether to keep the pairing with a sender that wants that too.
     package var keepsPairings = false
     /// Whether the code was given to this device instead of being made by it: it serves one wait,
     /// and no other code follows it.
@@ -76,7 +76,7 @@ package struct ReceiverEngine: Engine {
   var question: StandingQuestion?
   var announcement = Announcement()
   var relayWait: RelayWait
-  /// The relay of which the user was told last.
+  /// The relay that the user was told about last.
   var toldRelay: String?
   var workers = RunningWorkers()
   private var toldDone: TransferResult?

@@ -1,7 +1,7 @@
 import MigrationWire
 
-/// The data streams of one session: the numbers that are used, the streams that are served, and the
-/// streams that wait for those that they replace (Protocol §7.3).
+/// The data streams of one session: the used numbers, the served streams, and the replacement
+/// streams that wait for the broken streams to end (Protocol §7.3).
 struct StreamTable: Sendable {
   /// A connection that has joined, and is not yet served.
   private struct Newcomer: Sendable {
@@ -9,7 +9,7 @@ struct StreamTable: Sendable {
     let join: Join
     /// The connections of streams that must end before it is served.
     let replaced: Set<ConnectionID>
-    /// The reason for which it is refused instead.
+    /// Why the connection is refused; nil for one that will be served.
     var refusal: Refusal?
   }
 
@@ -17,8 +17,8 @@ struct StreamTable: Sendable {
   /// The used numbers, each with the connections that must end before a replacement of that number
   /// is served.
   private var used: [UInt32: Set<ConnectionID>] = [:]
-  /// Every number up to this one counts as replaced: a stream that comes late may have been
-  /// replaced by others.
+  /// Every number up to this one counts as replaced: other streams may have replaced a stream that
+  /// comes late.
   private var replacedUpTo: UInt32?
   private var live: [UInt32: ConnectionID] = [:]
   private var newcomers: [Newcomer] = []

@@ -5,7 +5,7 @@ import MigrationWire
 struct DirectConnections: Sendable {
   /// The receiver's addresses.
   private var told: Addresses?
-  /// This device's own, where the receiver takes them.
+  /// This device's own addresses, if the receiver takes them.
   private var own: Addresses?
   /// The address of the direct connection that the user knows; nil where data goes through the
   /// relay.

@@ -1,6 +1,6 @@
 import MigrationWire
 
-/// What a sender's user hears of the parts of a plan, and what the receiver is told of them.
+/// The reports about the parts of a plan to the sender's user and to the receiver.
 extension SenderEngine.Facts {
   /// The receiver has judged a part.
   mutating func take(_ judged: Verdict.Judgement, of part: UInt16, _ actions: inout [SenderEngine.Action]) {
@@ -45,7 +45,7 @@ extension SenderEngine.Facts {
 }
 
 extension SourceSummary {
-  /// What an offer of this part says.
+  /// The totals for the offer of this part.
   func totals(_ part: UInt16, isEstimate: Bool = false) -> PartTotals {
     PartTotals(
       part: part, items: total.items, bytes: total.bytes, allocated: allocated,

@@ -11,7 +11,7 @@ extension SenderEngine {
     var devices: [KnownDevice] = []
     /// How many addresses of the receiver's choosing may still be dialled.
     var addressBudget = AddressBudget()
-    /// The relay of which the user was told last.
+    /// The relay that the user was told about last.
     private var toldRelay: String?
     private var isPlainTold = false
     private var isWithholdingTold = false
@@ -60,7 +60,7 @@ extension SenderEngine {
 
   /// One part, over all sessions of its transfer and over restarts of the program.
   struct OutgoingPart: Sendable {
-    /// What an earlier run knew of it.
+    /// The earlier run's knowledge of the part.
     private let unfinished: EarlierTransfer.Part?
     /// The newest FINISH of this run.
     var finish: Finish?
@@ -75,7 +75,7 @@ extension SenderEngine {
     /// The reason where it has failed, as a session may continue it or not.
     private(set) var fault: Failure?
 
-    /// Whether the user was told the items that an earlier run has named.
+    /// Whether the user was told about the items that an earlier run has named.
     private var isEarlierTold = false
 
     init(_ unfinished: EarlierTransfer.Part? = nil) {
@@ -84,7 +84,7 @@ extension SenderEngine {
       if let done = unfinished?.done { finish(done) }
     }
 
-    /// What an earlier run has named of the part, if that run has finished it; once.
+    /// The items that an earlier run has named, if that run has finished the part. Returned once.
     mutating func takeEarlierNames() -> [TransferEvent] {
       guard finish == nil, let done = unfinished?.done, !isEarlierTold else { return [] }
       isEarlierTold = true

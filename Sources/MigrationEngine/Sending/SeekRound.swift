@@ -16,9 +16,9 @@ extension SenderEngine {
   }
 }
 
-/// One round in which a sender whose user has named no device looks for the receiver of a transfer:
-/// at its last address, then at each device that a search finds. The round ends when all of them
-/// were tried; another one begins in the same way.
+/// One round of looking for a receiver, if the user has named no device. The sender tries the
+/// receiver's last address, then each device that a search finds. The round ends when all of them
+/// were tried; the next round begins in the same way.
 struct SeekRound: Equatable, Sendable {
   /// The step after a place that failed.
   enum Step: Equatable, Sendable {

@@ -53,7 +53,7 @@ extension SenderEngine {
     /// The connection is closed, as `close` asked. `spread`, from 0 to 1, is random.
     case closed(ConnectionID, spread: Double)
 
-    // MARK: Workers of a session; those of an older one end with its number
+    // MARK: Workers of a session; an older session's workers end with its number
 
     /// The worker of `recordPlan` has ended.
     case planRecorded(SessionNumber, TransferID, Failure?)
@@ -75,7 +75,7 @@ extension SenderEngine {
     /// The counts that `readWindow` asked for.
     case window(SessionNumber, WindowCounts)
 
-    // MARK: Workers of a transfer, of which only one runs at a time
+    // MARK: Workers of a transfer, one at a time
 
     /// The worker of `recordDone` has ended, and whether it wrote the record.
     case recorded(TransferID, Traffic, isWritten: Bool)
@@ -295,7 +295,7 @@ extension SenderEngine {
 
     // MARK: Workers of a session
 
-    /// A part's ledger begins. That of an earlier part, which has failed before its end, is over.
+    /// A part's ledger begins. The unfinished ledger of an earlier, failed part is over.
     case beginLedger(SessionNumber)
     /// A page of marks of held items, or an incomplete file: the export leaves them out.
     case keepHeld(SessionNumber, Held)
@@ -353,7 +353,7 @@ extension SenderEngine {
     case greet(KeyFingerprint)
   }
 
-  /// What is recorded of a plan.
+  /// The values that the record of a plan has.
   package struct PlanRecord: Sendable {
     package let transfer: TransferID
     package let plan: Plan

@@ -46,8 +46,8 @@ extension SenderEngine {
     }
   }
 
-  /// Continues the newest of these transfers. One that is done ends with this run, unless the receiver is a
-  /// known device: then the next transfer has what has changed since.
+  /// Continues the newest of these transfers. A done transfer ends the run, unless the receiver is
+  /// a known device: then the run goes on with the next transfer, which sends newer data.
   private mutating func goOn(
     with transfers: ArraySlice<EarlierTransfer>, _ now: Double, _ actions: inout [Action]
   ) {
@@ -235,7 +235,7 @@ extension SenderEngine {
 }
 
 extension TransferResult {
-  /// What an earlier run has brought and not told, where this one goes on with a new transfer.
+  /// The notice about an earlier run that did not tell its result, if this run sends newer data.
   fileprivate var earlierClause: String {
     "an earlier run ended before it could tell its result: \(Figures.count(total.items, "item")), "
       + "\(Figures.size(total.bytes)) had arrived; this run sends what has changed since"

@@ -16,11 +16,11 @@ package struct SenderEngine: Engine {
     package var streams: UInt32?
     /// For how many seconds the sender tries to restore a lost connection.
     package var giveUpAfter: Double
-    /// Who has asked for compression is told if there is none.
+    /// When to compress. A user who has asked for compression is told if there is none.
     package var compression = CompressionPreference.auto
     /// Whether this device can compress.
     package var canCompress = true
-    /// How many seconds more than others the source's workers may take to end.
+    /// The additional seconds that the source's workers may take to end.
     package var graceAtTheEnd = 0.0
 
     /// Whether to keep the pairing with a receiver that wants that too.

@@ -107,7 +107,7 @@ package struct StreamCount: Sendable {
   /// The best number so far; while another one is tried, the number before it.
   package var found: Int { before?.count ?? count }
 
-  /// One of the streams cannot be opened: from now on, the number of the others is the limit.
+  /// A stream cannot be opened: from now on, the number of the other streams is the limit.
   package mutating func cannotOpen(now: Double) {
     count = max(1, count - 1)
     limit = count

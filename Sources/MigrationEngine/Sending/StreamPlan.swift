@@ -10,8 +10,8 @@ struct StreamPlan: Sendable {
 
   /// How often in a row a stream and its replacements may be lost without delivering anything.
   ///
-  /// The pauses between these attempts sum to 20.5 s. Either end detects silence earlier than
-  /// that, so a control connection of which only this end is left is noticed first.
+  /// The pauses between these attempts sum to 20.5 s. An end detects silence earlier than that, so
+  /// it notices the loss of the control connection first.
   private static let losses = 16
   /// After this number of attempts, a stream that has never joined and carries nothing is given up: a
   /// device on the way allows no more connections.
@@ -107,8 +107,8 @@ struct StreamPlan: Sendable {
   // MARK: Events of the streams
 
   /// Opens missing streams, at most `places` at a time. If the user has fixed their number, they do
-  /// not wait for frames. Otherwise only the first opens at once, and another one only while more
-  /// frames wait than the starting streams and one that has just joined can carry.
+  /// not wait for frames. Otherwise the first stream opens at once, and another stream opens only
+  /// if more frames wait than the starting streams and a newly joined stream can carry.
   mutating func open(waiting: Int = 0, _ now: Double, _ actions: inout [Action]) {
     while missing > 0, direct?.isOpen != false, joining < Self.places, streams.count < limit,
       count == nil || streams.isEmpty || waiting > joining + 1
@@ -300,12 +300,12 @@ struct StreamPlan: Sendable {
   private mutating func restart(atMost limit: Int, _ now: Double) {
     let wanted = min(fixed ?? count?.found ?? 1, limit)
     if fixed == nil { count = StreamCount(count: wanted, limit: limit, now: now) }
-    // Those that go through the relay end when another one has passed it.
+    // The streams through the relay end when a stream has passed the relay.
     let counting = streams.filter { $0.stays && !$0.isTrying && (direct == nil || $0.route != .asControl) }
     missing = max(0, wanted - counting.count)
   }
 
-  /// Whether a lost stream has found no address past the relay at which another one goes.
+  /// Whether a lost stream had not passed the relay yet, while another stream passes it.
   private func isSpare(_ lost: Stream) -> Bool {
     direct != nil && lost.state != .joined && lost.route != .asControl && lost.replaces == nil
   }
@@ -322,11 +322,10 @@ struct StreamPlan: Sendable {
 
   var isWithinLimit: Bool { streams.count <= limit }
 
-  /// Whether each stream that does not stay has frames to finish: its own, or those of a broken
-  /// stream.
+  /// Whether each stream that does not stay has frames to finish: its own, or a broken stream's.
   var retiresOnlyCarriers: Bool { streams.allSatisfy { $0.stays || $0.state == .joined || $0.replaces != nil } }
 
-  // MARK: One of them
+  // MARK: A single stream
 
   private func index(of number: StreamNumber) -> Int? { streams.firstIndex { $0.number == number } }
 
@@ -352,7 +351,7 @@ struct StreamPlan: Sendable {
       let index = index(of: number)
     {
       streams[index].state = .joining
-      // One that has not found the address goes through the relay.
+      // After two lost attempts, a stream goes through the relay again.
       if let direct, direct.isOpen, streams[index].attempts < 2 { streams[index].route = .address(direct.address) }
       let stream = streams[index]
       let join = Join(session: identifier, stream: stream.number, replaces: stream.replaces)

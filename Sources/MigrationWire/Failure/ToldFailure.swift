@@ -1,8 +1,8 @@
 extension Failure {
   /// The meaning of a CLOSE from the other end for this end's user (Protocol §10), in this end's words.
   ///
-  /// The connection counts as lost only where the other end's user stopped, or where one end fell
-  /// silent; what its user did not take is no failure. Every other code is reported as the other end's failure.
+  /// The connection counts as lost only if the other end's user stopped, or if an end fell silent.
+  /// A refusal is no failure. Every other code is reported as the other end's failure.
   package init(told close: Close) {
     let kind: Kind =
       switch close.code {
@@ -56,9 +56,9 @@ extension Close {
     }
   }
 
-  /// The reason for people: this device's words for the cause or the code, the system's error, the name,
-  /// and the shortage. Only where there are no words, those of the other device stand in quotation marks.
-  /// All of it is safe to show.
+  /// The reason for people: this device's words for the cause or the code, the system's error, the
+  /// name, and the shortage. If this device has no words, the other device's message stands in
+  /// quotation marks. All of it is safe to show.
   fileprivate var clause: String {
     if cause == .tooMuch, let bytes { return bytes.exceeded }
     let figures = [bytes.flatMap { $0.isShort ? $0.sizes : nil }, items.flatMap { $0.isShort ? $0.entries : nil }]
