@@ -1,7 +1,7 @@
 import MigrationEngine
 import MigrationSystem
 
-/// The connections that have arrived and are not let in yet: a descriptor each, and no thread.
+/// The connections that have arrived and are not admitted yet: a descriptor each, and no thread.
 struct AcceptQueue {
   private final class Visitor {
     var socket: StreamSocket?
@@ -16,7 +16,7 @@ struct AcceptQueue {
   enum Look {
     case incomplete
     case complete
-    /// It has ended, or does not speak TLS.
+    /// The connection has ended, or does not speak TLS.
     case worthless
   }
 

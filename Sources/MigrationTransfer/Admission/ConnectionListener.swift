@@ -11,7 +11,7 @@ struct ConnectionListener: ~Copyable {
     case shortage
   }
 
-  /// How many connections are accepted before those in the accept queue are looked at.
+  /// How many connections are accepted before the listener looks at the accept queue.
   private static let batch = 64
   /// How long nothing is accepted after an error of the kernel.
   private static let pause = Duration.milliseconds(100)
@@ -21,7 +21,7 @@ struct ConnectionListener: ~Copyable {
   private var names: RemoteNames
   private var pausedUntil: BootInstant?
   private var lastNumber: UInt64 = 0
-  /// The connections that this device has made, and that have not spoken; the oldest gives way.
+  /// The connections that this device has made and that have sent nothing; the oldest makes room.
   private var silent: [(id: ConnectionID, remote: Remote)] = []
   static let mostSilent = 16
   /// How many more connections this batch accepts.
@@ -52,7 +52,7 @@ struct ConnectionListener: ~Copyable {
     return arrivals + incomplete.map { Poller.Interest($0.raw, .readable) }
   }
 
-  /// The connections of the accept queue of which a poll with these interests has found more.
+  /// The connections of the accept queue that have sent more, as a poll with these interests found.
   func speaking(_ interests: ArraySlice<Poller.Interest>) -> [ConnectionID] {
     zip(awaited.ids, interests.dropFirst(awaited.first)).filter { !$0.1.ready.isEmpty }.map(\.0)
   }

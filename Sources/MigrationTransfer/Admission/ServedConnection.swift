@@ -5,8 +5,8 @@ import MigrationWire
 
 import struct Synchronization.Atomic
 
-/// A connection that was let in. Its workers take it one after the other, and it rests here between
-/// two of them.
+/// An admitted connection. Its workers take it one after the other; between two workers it rests
+/// here.
 final class ServedConnection: Sendable {
   /// The values that one worker of a pairing leaves to the next worker.
   struct Pairing: Sendable {

@@ -5,7 +5,7 @@ import MigrationWire
 
 /// A TLS session on a socket. One thread owns it. Only `wait`, and the methods that use it, block.
 ///
-/// The owner signals from outside by the wakeup: it ends every wait.
+/// Another thread ends every wait by signalling the wakeup.
 struct Connection: ~Copyable, Sendable {
   /// The most reads of one step of closing.
   private static let readsAtTheEnd = 16
@@ -20,7 +20,7 @@ struct Connection: ~Copyable, Sendable {
   }
 
   let remoteAddress: SocketAddress
-  /// Where this end is, as the relay that has joined the connection sees it.
+  /// This end's address as the relay sees it; nil if no relay has joined the connection.
   var seen: InternetAddress?
   let wakeup: Wakeup
   private let isStopped: @Sendable () -> Bool
@@ -70,7 +70,7 @@ struct Connection: ~Copyable, Sendable {
     self.socket = socket
   }
 
-  /// What this device tells of itself behind a relay; nil where none has joined the connection.
+  /// This device's addresses for the other end; nil if no relay has joined the connection.
   var own: OwnAddresses? {
     guard let seen, let local = try? socket.localAddress() else { return nil }
     return OwnAddresses(dialling: local, seen: seen)
@@ -235,7 +235,7 @@ struct Connection: ~Copyable, Sendable {
     return !isEmpty
   }
 
-  /// What a relay has said before it cut the connection; nil if none has.
+  /// The relay's reason for cutting the connection; nil if no relay has cut it.
   private var relayCut: ConnectionError? {
     RelayFrame.cut(atEndOf: lastBytes).map {
       ConnectionError(.relay($0), "the relay has ended the connection: \($0.clause)")

@@ -6,7 +6,7 @@ import MigrationWire
 /// One control connection of a loop: its bytes, and the progress of its end.
 final class ControlLink {
   enum Event: Sendable {
-    /// `isUnheard`: it is the last one, and the other end's kernel lacks bytes that this one has sent.
+    /// `isUnheard`: the message is the last, and the other end's kernel lacks bytes of this end.
     case received(ControlMessage, isUnheard: Bool)
     /// Only `closed` follows. `isSilent`: nothing has come for too long, or the kernel got no
     /// answer.

@@ -19,8 +19,8 @@ package final class Announcing: Sendable {
     self.tell = tell
   }
 
-  /// Senders may pair or come back: this is where the receiver listens, an address of all of this
-  /// device's included.
+  /// Senders may pair or come back. `address` is where the receiver listens; it may stand for all
+  /// addresses of this device.
   func announce(_ address: SocketAddress) {
     let service = Service(label: label, port: address.port, instance: instance)
     do throws(SystemError) {
@@ -35,7 +35,7 @@ package final class Announcing: Sendable {
     }
   }
 
-  /// They may not any more.
+  /// Senders may no longer pair or come back.
   func withdraw() { announcement.withLock { $0 }?.withdraw() }
 
   /// Returns when the networks know that this device no longer waits, but always soon.

@@ -11,13 +11,13 @@ struct IncomingData: ~Copyable {
   private var stream = IncomingStream()
   private let durability: StreamDurability
   private let session: ReceiverSessionContext
-  /// What writes the newest part.
+  /// The newest part, and its writer.
   private var writer: (part: IncomingPartContext, writer: StagingWriter)?
   private let refused: @Sendable ([NotStored]) -> Void
   private let isStopped: @Sendable () -> Bool
   private var decompression = Decompression()
   private var pending: [UInt8] = []
-  /// When it last acknowledged, or waited for bytes.
+  /// When the stream last acknowledged, or waited for bytes.
   private var lastAnswer = BootInstant.now()
   /// The buffer for one frame. Grows to the largest frame.
   private var body: [UInt8] = []
@@ -214,8 +214,8 @@ extension ReceiverSessionContext {
         if fault.code == .connection { return end(.over) }
         setup.failedStreams.during(served) {
           end(.failed(fault))
-          // The remaining messages delay no other work: the stream writes no more. After the failure
-          // of a part, which the control connection tells, the sender opens another one.
+          // The remaining messages delay no other work: the stream writes no more. The control
+          // connection tells the failure of a part, and the sender then opens another stream.
           incoming.close(fault.isTold || fault.isOfPart ? nil : fault.close)
         }
       }

@@ -5,9 +5,9 @@ import MigrationTLS
 import MigrationWire
 
 /// The values that the workers of one transfer share over all its sessions: the remembered facts,
-/// the keys of its parts, and the staging directory of the newest one.
+/// the keys of its parts, and the staging directory of the newest part.
 ///
-/// It decides nothing; the engine names it by its identifier.
+/// It decides nothing. The engine names a transfer by its identifier.
 final class IncomingTransferContext: Sendable {
   typealias Begun = TransferRecord.Part.Begun
   /// The staging directory of a part, and the importer that is to take its items.
@@ -23,9 +23,9 @@ final class IncomingTransferContext: Sendable {
     var refusedRoots: [UInt16: Int] = [:]
     /// Where the roots of parts are, if they are keys.
     var places: [UInt16: RootDestinations] = [:]
-    /// The folder of the destination for what has not begun; nil for the destination itself.
+    /// The folder of the destination for parts that have not begun; nil for the destination.
     var folder: ArchivePath?
-    /// What a person has answered; nil before the plan is recorded.
+    /// The answers of a person; nil before the plan is recorded.
     var consent: Consent?
     /// The newest part: its staging directory, and its importer.
     var newest: (part: UInt16, Staged)?
@@ -78,7 +78,7 @@ final class IncomingTransferContext: Sendable {
     return folder
   }
 
-  /// The same, as it is known by now.
+  /// The folder of the destination, as far as it is known.
   var folder: ArchivePath? { state.withLock { $0.folder } }
 
   /// The staged items of the newest part.
@@ -88,7 +88,7 @@ final class IncomingTransferContext: Sendable {
 
   private var newest: Staged? { state.withLock { $0.newest?.1 } }
 
-  /// What is staged of a part; nil if there is nothing, or another part is the newest.
+  /// The staging of a part; nil if nothing is staged, or another part is the newest.
   func staged(ofPart part: UInt16) -> Staged? {
     state.withLock { $0.newest.flatMap { $0.part == part ? $0.1 : nil } }
   }
@@ -111,7 +111,7 @@ final class IncomingTransferContext: Sendable {
   /// The user wants the transfer of this plan.
   func keep(_ plan: Plan) { state.withLock { $0.plan = plan } }
 
-  /// What a person has answered; nil before the plan is recorded.
+  /// The answers of a person; nil before the plan is recorded.
   var consent: Consent? { state.withLock { $0.consent } }
 
   /// A person's answers about the plan.
@@ -160,7 +160,7 @@ final class IncomingTransferContext: Sendable {
     }
     for (part, begun) in begun {
       guard let place = begun.elsewhere ?? place else { continue }
-      // What cannot be removed stays, and 'peer resume list' names it.
+      // Data that cannot be removed stays, and 'peer resume list' names it.
       _ = try? StagingArea.discard(
         identifier.ofPart(part), begun.keys, from: place, isFinished: finished[part] != nil)
     }
@@ -248,7 +248,7 @@ final class ReceiverSessionContext: Sendable {
   /// Another part begins.
   func begin(_ part: IncomingPartContext) { _ = running.withLock { exchange(&$0, with: part) } }
 
-  /// Stops further writes and syncs. Those that have begun finish.
+  /// Stops further writes and syncs. A write or sync that has begun finishes.
   func halt() {
     let part = part
     part.gate.close()

@@ -24,7 +24,7 @@ extension ListeningSocket {
     }
   }
 
-  /// The addresses at which others may find this device, the most useful first.
+  /// The addresses at which other devices may reach this device, the most useful first.
   package var reachableAddresses: [SocketAddress] {
     guard address.isUnspecified, let all = try? SocketAddress.localAddresses(port: address.port), !all.isEmpty else {
       return [address]
@@ -34,9 +34,9 @@ extension ListeningSocket {
 }
 
 extension [SocketAddress] {
-  /// The addresses of a device's interfaces, the most useful first: those that work everywhere, then
-  /// those of one network, and last those of this device only. Among equals, the preferred ones, of
-  /// default routes, come first, and IPv4 before IPv6, because it is shorter to type.
+  /// Sorts the addresses of a device's interfaces, the most useful first: addresses that work
+  /// everywhere, then link-local addresses, then loopback addresses. Among equals, the addresses of
+  /// default routes come first, and IPv4 before IPv6, because it is shorter to type.
   func mostUsefulFirst(preferring preferred: [SocketAddress]) -> [SocketAddress] {
     let hosts = preferred.map(\.hostDescription)
     func rank(_ address: SocketAddress) -> Int {

@@ -7,21 +7,21 @@ package import MigrationWire
 /// The receiving device: listens, shows codes, lets one sender pair or come back, and completes its
 /// transfer; or several transfers in turn, until it is stopped.
 package final class Receiver: Sendable {
-  /// The options of a receiver: the command's parser or a program makes them, and they are read
-  /// where they apply. Those of the engine are its settings.
+  /// The options of a receiver, made by the command's parser or by a program. The engine's options
+  /// are its settings; the workers read the others.
   @dynamicMemberLookup
   package struct Options: Equatable, Sendable {
     /// Where to listen; all addresses when the host is nil.
     package var listen: HostAndPort
-    /// Whether the user chose that port; else that of an unfinished transfer comes first.
+    /// Whether the user chose the port; otherwise an unfinished transfer's port comes first.
     package var isPortChosen: Bool
-    /// Where senders may pair from; from everywhere, if there is no range.
+    /// The addresses from which senders may pair; all addresses if there is no range.
     package var from: [AddressRange] = []
-    /// The code that the sender has too; without it, this device makes codes.
+    /// The code that the user has given to both devices; nil if this device makes codes.
     package var code: PairingCode?
     /// Which known devices need no code, and for how long a new pairing is kept.
     package var knownDevices = KnownDevices.kept
-    /// What the user says about items that were moved or removed here since they arrived.
+    /// The user's decision about items that were moved or removed here since they arrived.
     package var removals = ArrivedItems.Removals.unsettled
     /// Whether every received file is read again before it is put in place.
     package var verifies = false
@@ -29,7 +29,7 @@ package final class Receiver: Sendable {
     package var relay: RelayAccess?
     /// The clock of every deadline and code; tests let it run faster.
     var pace = LoopClock()
-    /// The clock of codes and guesses where that is another one.
+    /// The clock of codes and guesses; nil if it is `pace`.
     var codePace: LoopClock?
     private var settings: ReceiverEngine.Settings
 
@@ -116,8 +116,8 @@ package final class Receiver: Sendable {
     }
   }
 
-  /// The remembered transfers of this destination, newest first. Those that another process works
-  /// on are left to it.
+  /// The remembered transfers of this destination, newest first, except the transfers that another
+  /// process works on.
   private static func known(to store: TransferStore?, at area: StagingArea) throws -> [TransferRecord] {
     guard let store else { return [] }
     try store.purge(at: store.time())

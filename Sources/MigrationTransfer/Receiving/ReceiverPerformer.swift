@@ -22,7 +22,7 @@ final class ReceiverPerformer: Performer {
   let setup: ReceiverSetup
   var controls: ControlConnections
   var result: TransferOutcome?
-  /// Until when the run waits for its workers after its end.
+  /// When the run, after its end, stops waiting for its workers.
   private(set) var deadline = BootInstant.now()
   private var stoppedAt: BootInstant?
 

@@ -4,8 +4,7 @@ import MigrationSystem
 import MigrationTLS
 package import MigrationWire
 
-/// The arguments of a receiver's start. Its loop and its workers share them, and they do not
-/// change.
+/// The arguments of a receiver's start, which its loop and its workers share. They never change.
 struct ReceiverSetup: Sendable {
   let options: Receiver.Options
   let helpers: Receiver.Helpers
@@ -20,10 +19,9 @@ struct ReceiverSetup: Sendable {
   let workers = Workers()
   let failedStreams = FailedStreams()
   let meetings = KnownMeetings()
-  /// Handshakes at a time: as many as there are processors.
+  /// Limits the handshakes at a time to the number of processors.
   let handshakes = ComputeGate()
-  /// Of several transfers at a time, one is put in place at a time: their items may have the same
-  /// names.
+  /// Lets one transfer at a time import its items: several transfers may bring the same names.
   let imports = ComputeGate(places: 1)
   let reservedRoom = ReservedRoom()
   let deliveries = Deliveries()
@@ -97,7 +95,7 @@ struct ReceiverSetup: Sendable {
     }
   }
 
-  /// What the user says about what was moved or removed here: an option stands above an answer.
+  /// The user's decisions about items that were moved or removed here. An option overrides an answer.
   private func removals(of part: Part, _ consent: Consent) -> [[UInt8]: ArrivedItems.Removals] {
     part.roots.reduce(into: [:]) { said, root in
       let answer = consent.isAgain(root.name, of: part).map { $0 ? ArrivedItems.Removals.again : .meant }
@@ -166,7 +164,7 @@ package struct ConsentQuestion: Sendable {
   /// The other device's label.
   package let label: String
   package let address: String
-  /// What a person has answered before.
+  /// The earlier answers of a person.
   package let answers: Consent
   /// How many parts the plan has.
   package let planned: Int
@@ -189,8 +187,8 @@ package struct ConsentQuestion: Sendable {
 /// The user's answer about a new transfer.
 package enum ConsentAnswer: Equatable, Sendable {
   case no
-  /// Accepts it: these classes of the parts, by their numbers; nil where no person was asked. What was
-  /// removed from these roots arrives again, or was meant to be removed.
+  /// Accepts it: these classes of the parts, by their numbers; nil if no person was asked.
+  /// `removals` tells for each root whether removed items arrive again, or were removed on purpose.
   case yes(taking: [UInt16: ArrivalClasses]? = nil, removals: ReceiverEngine.Removals = [:])
 }
 

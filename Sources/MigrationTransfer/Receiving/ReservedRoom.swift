@@ -9,7 +9,7 @@ import MigrationWire
 final class ReservedRoom: Sendable {
   private struct Reservation: Sendable {
     let transfer: IncomingTransferContext
-    /// All that its part brings.
+    /// The total of the transfer's part.
     var total: Tally
     /// The paths of the part's roots in the destination.
     let roots: Set<[UInt8]>
@@ -17,7 +17,7 @@ final class ReservedRoom: Sendable {
 
   private struct State: Sendable {
     var reservations: [TransferID: Reservation] = [:]
-    /// A worker may reserve for a transfer whose sender was here when it began.
+    /// The transfers whose reservations count: a worker may still reserve for others.
     var reserving: Set<TransferID> = []
 
     /// The reservations of the transfers beside this one.
@@ -27,8 +27,8 @@ final class ReservedRoom: Sendable {
   }
 
   private let state = Mutex(State())
-  /// One transfer at a time is judged and reserves: two would each see the other's reservation, or
-  /// neither would.
+  /// One transfer at a time is judged and reserves. Otherwise two transfers could each find the
+  /// other's reservation, or neither could.
   private let turn = ComputeGate(places: 1)
 
   /// Releases the reservations of transfers whose senders are not here any more.
@@ -39,7 +39,7 @@ final class ReservedRoom: Sendable {
     }
   }
 
-  /// What the transfers beside this one still bring.
+  /// The room that the other transfers still need.
   func room(besides transfer: IncomingTransferContext) -> Tally {
     state.withLock { $0.others(transfer) }.reduce(Tally()) { sum, reservation in
       let held = reservation.transfer.held
@@ -50,7 +50,7 @@ final class ReservedRoom: Sendable {
     }
   }
 
-  /// Of a part, this much is at the destination, and is not brought.
+  /// This much of a part is at the destination already, and does not arrive.
   func release(_ present: Tally, of transfer: IncomingTransferContext) {
     state.withLock { state in
       guard let total = state.reservations[transfer.identifier]?.total else { return }
@@ -76,8 +76,8 @@ final class ReservedRoom: Sendable {
     }
   }
 
-  /// Reserves what a part needs, once it is judged beside the others. Of a part that has begun,
-  /// something is staged: its names are judged at its import.
+  /// Judges a part beside the reservations of other transfers, and reserves its room and names. A
+  /// part that has begun keeps its names: its import judges them.
   func reserve<Judgement>(
     _ offer: Offer, of transfer: IncomingTransferContext, hasBegun: Bool, _ existing: Existing,
     after judge: (_ others: Tally) throws(Failure) -> Judgement

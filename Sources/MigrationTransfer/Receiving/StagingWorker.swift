@@ -10,8 +10,7 @@ struct StagingWorker: Sendable {
   let session: SessionNumber
   let transfer: IncomingTransferContext
 
-  /// Judges names, room and fitness of these parts by their estimates, in their order, and writes
-  /// nothing.
+  /// Judges names, room and fitness of these parts by their estimates, in order. Writes nothing.
   func judgePlan(
     _ plan: Plan, _ parts: [UInt16], from client: KeyFingerprint
   ) throws -> ReceiverPerformer.WorkerReport {
@@ -40,7 +39,7 @@ struct StagingWorker: Sendable {
       .planJudged(session, .success(judgement), session: .randomIdentifier(), consent: try consent(of: client)))
   }
 
-  /// What has gone from each root since it arrived, where a person can be asked about it.
+  /// The arrived items that are gone from each root; none if no person can be asked about them.
   private func removed(
     of part: Part, from client: KeyFingerprint, by importers: any Importers
   ) throws -> [RemovedArrivals] {
@@ -51,8 +50,8 @@ struct StagingWorker: Sendable {
     return try arrived.unsettled(in: importers.area, at: importers.places(of: part))
   }
 
-  /// What a person has answered about this transfer; before that, about earlier ones of its device to
-  /// this place.
+  /// The answers of a person about this transfer; before these, the answers about the device's
+  /// earlier transfers to this place.
   private func consent(of client: KeyFingerprint) throws -> Consent {
     if let known = transfer.consent { return known }
     return try setup.store?.consent(of: client, at: try setup.importers.area.place()) ?? Consent()
@@ -79,12 +78,12 @@ struct StagingWorker: Sendable {
     let (staging, begun) = (transfer.staged(ofPart: number)?.staging, transfer.begun[number])
     let terms = staging?.terms ?? judge.terms(of: transfer.identifier.ofPart(number), keys: begun?.keys ?? .random())
     guard begun == nil else {
-      // What is held of a part that is not the newest is seen at its offer.
+      // The held data of a part that is not the newest is counted at its offer.
       let held = staging?.settled(of: offer) ?? Tally(items: offer.items, bytes: offer.bytes)
       return ReceiverEngine.Examination(try judge.judge(offer, held: held, on: terms), without: refused, arrival)
     }
     let room = judge.device.flatMap { rooms[$0] } ?? Tally()
-    // What other transfers reserve at this moment matters at its offer.
+    // The reservations of other transfers count at its offer.
     let check = try judge.judge(offer.besides(room), held: Tally(), on: terms)
     if let device = judge.device {
       rooms[device] = room.adding(Tally(items: offer.items, bytes: offer.allocated))
@@ -140,7 +139,7 @@ struct StagingWorker: Sendable {
     return isKept
   }
 
-  /// Keeps the pairing, durably. Returns false where there is no room for another one.
+  /// Keeps the pairing, durably. Returns false if there is no room for another known device.
   private func keep(
     _ record: ReceiverEngine.PlanRecord, _ now: Int64, in store: TransferStore
   ) throws -> Bool {
@@ -239,7 +238,7 @@ struct StagingWorker: Sendable {
       bringing: part.map { .part(session, transfer, $0, isCompressible: order.isCompressible) })
   }
 
-  /// What an earlier session, or run, has staged of a part that is not the newest.
+  /// The staging that an earlier session or run has left of a part that is not the newest.
   private func recovered(_ part: UInt16, by importer: any Importer) throws -> Staging? {
     guard let begun = transfer.begun[part], let contents = transfer.part(part)?.offered else { return nil }
     let worker = RecoveryWorker(setup: setup)

@@ -12,7 +12,7 @@ final class Syncer: Sendable {
   private let isStopped = Condition(false)
   private let synced: @Sendable () -> Void
 
-  /// `synced` is called after each sync, on the thread of `run`, so it may be slow.
+  /// The thread of `run` calls `synced` after each sync, so `synced` may be slow.
   init(_ staging: Staging, _ streams: StreamCounts, synced: @escaping @Sendable () -> Void) {
     self.staging = staging
     self.streams = streams

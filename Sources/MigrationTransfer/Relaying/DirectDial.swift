@@ -3,32 +3,32 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// A sender's round of tries to reach the receiver past their relay (Protocol §6.9): dials its
-/// addresses, and takes what the receiver dials meanwhile, from the one port that this device has
-/// toward the relay. So each end's router lets the other end in.
+/// A sender's round of reaching the receiver past their relay (Protocol §6.9). It dials the
+/// receiver's addresses and accepts the receiver's connections, all at the port that it has toward
+/// the relay: so the router of each end lets the other end in.
 struct DirectDial: Sendable {
   let context: TLSContext
-  /// The key of the right device.
+  /// The receiver's key.
   let receiver: KeyFingerprint
   let hasSmallSegments: Bool
-  /// That of the control connection.
+  /// The local port of the control connection.
   let port: UInt16
-  /// For how many seconds.
+  /// The length of the round in seconds.
   var length = DirectRounds.length
   /// Whether a wakeup means that this device gives up.
   let isStopped: @Sendable () -> Bool
 
-  /// With how many connections it shakes hands at a time. More of them wait in the accept queue.
+  /// The most handshakes at a time. Further connections wait in the kernel.
   static let mostGreetings = 32
 
-  /// The first connection on which the receiver has shown its key. Blocks as long as a round.
+  /// Returns the first connection on which the receiver has shown its key. Blocks for up to a round.
   ///
-  /// All handshakes go on at the same time: one that hangs delays no dial.
+  /// All handshakes go on at the same time: a handshake that hangs delays no dial.
   func run(_ addresses: [InternetAddress], _ wakeup: Wakeup) throws(ConnectionError) -> Connection {
     let race = Race(
       addresses: addresses.map { SocketAddress($0) }, isRound: true, hasSmallSegments: hasSmallSegments,
       port: .shared(port), patience: length, wakeup: wakeup, isStopped: isStopped)
-    // Without it, the receiver must be the end that is reached.
+    // Without a listening socket, only this end's dialling can succeed.
     let listener = try? ListeningSocket(host: nil, port: port, sharesPort: true)
     do throws(Race.End) {
       var running = try Race.Running(race, with: listener)
@@ -89,9 +89,9 @@ extension InternetAddress {
 }
 
 extension OwnAddresses {
-  /// What this device tells of itself on a connection from `local` to a relay that sees it at
-  /// `seen`; nil if the relay is on this device. It listens at `listening`, or at the port of that
-  /// connection.
+  /// This device's addresses for the other end of a connection from `local` to a relay, which sees
+  /// it at `seen`; nil if the relay is on this device. It listens at `listening`, or at the port of
+  /// that connection.
   init?(dialling local: SocketAddress, seen: InternetAddress, listening: SocketAddress? = nil) {
     guard !local.isLoopback else { return nil }
     var hosts = (try? SocketAddress.localAddresses(port: local.port)) ?? []

@@ -2,16 +2,16 @@ import MigrationEngine
 import MigrationSystem
 import MigrationWire
 
-/// A receiver's connections to its relay: the registration, and one for each call until it is joined
-/// (Protocol §16). A thread of its own, so that the name of the relay may be looked up.
+/// A receiver's connections to its relay (Protocol §16): the registration, and a connection for each
+/// call until it is joined. It has its own thread, because looking up the relay's name may block.
 final class RelayLink: Sendable {
-  /// What the receiver's loop is told.
+  /// News for the receiver's loop.
   enum News: Sendable {
     case placed(RelayPlace)
-    /// There is no place, and why: a lower-case clause.
+    /// The receiver has no place at the relay, with the reason: a lower-case clause.
     case unplaced(String)
-    /// A sender was joined, and where the relay says that it is; and what this device may tell it of
-    /// itself.
+    /// The relay has joined a sender: its connection, its address as the relay states it, and this
+    /// device's addresses for it.
     case arrived(Handover<StreamSocket>, SocketAddress, OwnAddresses?)
     /// A sender was reached past the relay.
     case reached(Handover<StreamSocket>)
@@ -28,7 +28,7 @@ final class RelayLink: Sendable {
     /// Where this device listens, while it wants to be registered.
     var wanted: SocketAddress?
     var isOver = false
-    /// The secrets of the meetings: they are asked about at each event, and a meeting takes a while.
+    /// The secrets of `meetings`, kept to compare: computing a meeting takes a while.
     var secrets: [[UInt8]] = []
     var meetings: [RelayMeeting] = []
     var news: [News] = []

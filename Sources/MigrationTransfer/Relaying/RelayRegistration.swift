@@ -1,18 +1,18 @@
 import MigrationEngine
 import MigrationWire
 
-/// What a device and its relay have said to each other on a registration (Protocol §16.2): the relay
-/// gives one place, and answers each sign of life once.
+/// The messages between a device and its relay on a registration (Protocol §16.2). The relay gives
+/// one place, and answers each sign of life once.
 ///
 /// A value. Times are seconds that count sleep.
 struct RelayRegistration: Equatable, Sendable {
-  /// What the device is told.
+  /// News from the relay.
   enum News: Equatable, Sendable {
     case placed(RelayPlace)
     case rung(RelayCall, InternetAddress)
   }
 
-  /// In seconds: the time to answer, a sign of life, and silence.
+  /// In seconds: the longest wait for an answer, the time to a sign of life, and silence.
   static let patience = 10.0
   private static let (heartbeat, silence) = (20.0, 60.0)
 
@@ -22,7 +22,7 @@ struct RelayRegistration: Equatable, Sendable {
   private var (heardAt, saidAt): (Double, Double)
   private var unanswered = 0
 
-  /// The connection stands since now.
+  /// Begins with a connection that has just been made.
   init(now: Double) { (begun, heardAt, saidAt) = (now, now, now) }
 
   /// Takes a frame behind the challenge.
@@ -44,7 +44,7 @@ struct RelayRegistration: Equatable, Sendable {
     }
   }
 
-  /// What is due to be said now: the meetings that the relay does not know, or a sign of life.
+  /// The frames to send now: the meetings that the relay does not know, or a sign of life.
   mutating func due(_ meetings: [RelayMeeting], now: Double) -> [RelayFrame] {
     guard place != nil else { return [] }
     var frames = meetings.filter { !told.contains($0) }.map { RelayFrame.meet($0) }

@@ -2,12 +2,12 @@ import MigrationEngine
 import MigrationSystem
 import MigrationWire
 
-/// The bytes of a person's answers, in the record of a transfer and in that of a known device.
+/// The encoding of a person's answers, in the records of transfers and of known devices.
 extension Consent {
   private static let subject = "a person's answers"
   private static let magic = Array("peer consent 1\n".utf8)
 
-  /// The name of the file for one place: what a person takes there says nothing of another place.
+  /// The name of the file for one place: an answer about one place does not count for another place.
   private static func file(for place: [UInt8]) -> [UInt8] {
     var hash = SipHash(key: 0)
     hash.combine(place)

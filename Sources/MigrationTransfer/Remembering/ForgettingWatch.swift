@@ -2,10 +2,10 @@ import MigrationEngine
 import MigrationSystem
 import MigrationWire
 
-/// Looks every second whether the user has forgotten a device, and with it a transfer on which a run is
-/// at work. No signal tells a process that.
+/// Looks every second whether the user has forgotten a device, and with it a running transfer. No
+/// signal tells a process that.
 ///
-/// A thread of its own, once there is anything to look at: the records may be on a disk that does not
+/// It has its own thread from the first record on, since the records may be on a disk that does not
 /// respond. It keeps no record locked.
 final class ForgettingWatch: Sendable {
   private struct Subject: Sendable {

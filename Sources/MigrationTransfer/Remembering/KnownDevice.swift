@@ -4,8 +4,8 @@ import MigrationSystem
 import MigrationTLS
 package import MigrationWire
 
-/// This device's record of another one with which a pairing is kept (Protocol §4.6): its key is a
-/// code that does not end.
+/// This device's record of a known device (Protocol §4.6). The known device's key serves as a code
+/// that never expires.
 package struct KnownDevice: Equatable, Sendable {
   /// Whether this device sends to the other one, or receives from it.
   package let role: Role
@@ -79,9 +79,9 @@ extension KnownDevice {
 
 /// Which known devices need no code, and how long a new pairing is kept.
 package enum KnownDevices: Equatable, Sendable {
-  /// Those whose pairings the user keeps.
+  /// The devices whose pairings the user keeps.
   case kept
-  /// Those of a migration too, for its last pass. The user may keep the pairing beyond that.
+  /// Also the devices of a migration, for its last pass. The user may keep the pairing longer.
   case migrating(isKept: Bool)
 
   /// How long the pairing of a migration is kept, in seconds.
@@ -179,9 +179,9 @@ extension TransferStore {
   /// For how many seconds a device is expected.
   private static let expectation: Int64 = 24 * 3600
 
-  /// Knows a device from its pairing on, durably, until the plan tells whether the pairing is kept: a
-  /// kill of either end in between needs no other code. One that is known already stays as it is. Returns
-  /// whether it is known now.
+  /// Records a device durably at its pairing, until the plan tells whether the pairing is kept:
+  /// after a kill of either end in between, the devices need no new code. The record of a known
+  /// device stays as it is. Returns whether the device is known now.
   func expect(
     _ peer: KeyFingerprint, as role: Role, by identity: Identity, at address: String, meeting: [UInt8]?
   ) throws -> Bool {
@@ -242,10 +242,10 @@ extension TransferStore {
     return SharedDirectory(directory)
   }
 
-  // MARK: What a device has brought
+  // MARK: The arrived items of a device
 
-  /// The record of what the sources of a part have brought to a place; nil for the part of a device
-  /// that is not known, and for parts of which none is kept.
+  /// The record of the items that the sources of a part have brought to a place; nil if the device
+  /// is not known, or if such parts have no record.
   package func arrivedItems(
     from peer: KeyFingerprint, _ part: Part, at place: [UInt8], removals: [[UInt8]: ArrivedItems.Removals] = [:]
   ) throws(Failure) -> ArrivedItems? {

@@ -6,10 +6,10 @@ extension TransferStore {
   private static let clockFile = Array("clock".utf8)
   private static let bootFile = Array("/proc/sys/kernel/random/boot_id".utf8)
 
-  /// Reads the clock, and notes what it shows for the next look.
+  /// Reads the clock, and notes the time for the next look.
   package func time() -> StoreTime {
     let (now, uptime) = (Timestamp.coarseNow().seconds, Int64(BootInstant.now().seconds))
-    // Where it cannot be read, only a shorter time since the start shows a new one.
+    // If the boot ID cannot be read, only a shorter uptime shows a new start.
     let boot = (try? Descriptor.open(Self.bootFile).readToEnd(limit: 64)) ?? []
     guard let home = try? Directory.open(home) else {
       return StoreTime.next(after: nil, now: now, uptime: uptime, boot: boot)
@@ -22,16 +22,16 @@ extension TransferStore {
     return time
   }
 
-  /// The time by which a store deletes what is too old.
+  /// The time by which a store finds data that is too old.
   ///
-  /// A clock may be set, and a machine without a battery may begin in another year. So nothing counts
-  /// as older than the last step of the clock that no waiting explains.
+  /// A user may set the clock, and a machine without a battery may start in another year. So nothing
+  /// counts as older than the clock's last step that the passing of time does not explain.
   package struct StoreTime: Equatable, Sendable {
     /// The clock, in seconds since 1970.
     package let now: Int64
     /// The time since the machine started, in seconds.
     let uptime: Int64
-    /// The kernel's name of the time since that start; empty if it is not known.
+    /// The kernel's identifier of that start; empty if it is not known.
     let boot: [UInt8]
     /// The clock right after its last implausible step.
     package let begin: Int64

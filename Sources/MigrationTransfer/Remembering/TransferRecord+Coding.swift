@@ -5,23 +5,23 @@ import MigrationWire
 /// The file of a remembered transfer.
 extension TransferRecord {
   private static let magic = Array("peer transfer 3\n".utf8)
-  /// Those of programs of versions 2 and 1 of the protocol.
+  /// The magics of programs of versions 2 and 1 of the protocol.
   private static let olderMagics = [2, 1].map { Array("peer transfer \($0)\n".utf8) }
   private static let subject = "a remembered transfer"
-  /// More than any record has.
+  /// The most bytes of a record's file.
   static let sizeLimit = 64 << 20
-  /// The most bytes of its parts: where these have more, the earliest have no names of items, only their
-  /// numbers.
+  /// The most bytes of a record's parts. If the parts have more, the earliest parts lose the names
+  /// of their items and keep the numbers.
   private static let partsLimit = 48 << 20
 
-  /// The file of its progress.
+  /// The bytes of the file `progress`.
   var progress: [UInt8] {
     var writer = ByteWriter()
     for number in [UInt64(bitPattern: lastSeen), held.items, held.bytes] { writer.u64(number) }
     return writer.bytes
   }
 
-  /// Takes the progress of such a file. One that a power loss has cut or emptied of its content is none.
+  /// Takes the progress of such a file. A file that a power loss has cut or emptied is ignored.
   mutating func apply(_ progress: [UInt8]) {
     var reader = ByteReader(0..<progress.count, of: Self.subject)
     guard let seen = try? reader.u64(progress.span), let items = try? reader.u64(progress.span),
@@ -258,7 +258,7 @@ extension Fields {
     return secret
   }
 
-  /// Adds a list, of which each element has its length in front.
+  /// Adds a list. Each element has its length in front.
   mutating func append(_ tag: UInt8, list: [[UInt8]]) {
     append(tag) { writer in
       for element in list {

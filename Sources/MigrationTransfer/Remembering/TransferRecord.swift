@@ -5,9 +5,9 @@ package import MigrationWire
 
 /// A device's record of an unfinished transfer.
 package struct TransferRecord: Equatable, Sendable {
-  /// What is known of one part.
+  /// The record of one part.
   package struct Part: Equatable, Sendable {
-    /// Of a receiver: the key of the part's staging, and the totals that were offered first.
+    /// At a receiver: the key of the part's staging, and the totals of the first offer.
     package struct Begun: Equatable, Sendable {
       package let keys: TransferKeys
       package let totals: PartTotals
@@ -15,7 +15,7 @@ package struct TransferRecord: Equatable, Sendable {
       package var elsewhere: [UInt8]?
       /// The folder of the destination where it arrives; nil for the destination itself.
       package var folder: ArchivePath?
-      /// What is taken of its items.
+      /// The classes of its items that are taken.
       package var taken = ArrivalClasses.all
     }
 
@@ -27,7 +27,7 @@ package struct TransferRecord: Equatable, Sendable {
     }
 
     package var begun: Begun?
-    /// Whether everything of it has arrived, so that its import may have begun.
+    /// Whether the part has arrived completely, so that its import may have begun.
     package var isConcluded = false
     /// The number of items that could not be sent, at the last count.
     package var unsent: UInt64 = 0
@@ -35,8 +35,8 @@ package struct TransferRecord: Equatable, Sendable {
     package var withheld: UInt64 = 0
     /// The number of roots left out, at the last count.
     package var refusedRoots: UInt64 = 0
-    /// The named items that are not stored: those that the sender left out, from FINISH on, and all
-    /// of them, once everything is imported.
+    /// The named items that are not stored: from FINISH on, the items that the sender left out;
+    /// once everything is imported, all of them.
     package var notStored: [NotStored] = []
     package var finished: Finished?
   }
@@ -68,11 +68,11 @@ package struct TransferRecord: Equatable, Sendable {
   /// The first plan, and its parts.
   package let plan: Plan
   package var parts: [Part]
-  /// Of a receiver: the part that ran last.
+  /// At a receiver: the part that ran last.
   package var newest: UInt16 = 0
   /// The secret by which both devices meet at relays; nil in a record of an older program.
   package var meeting: [UInt8]?
-  /// Of a receiver: what a person has answered about the plan.
+  /// At a receiver: the answers of a person about the plan.
   package var consent = Consent()
 
   package var sources: [[UInt8]]? { if case .sources(let sources) = subject { sources } else { nil } }

@@ -7,9 +7,9 @@ extension TransferStore {
   /// How long a process that works on a transfer has to end it.
   private static let endPatience = Duration.seconds(5)
 
-  /// Runs `body` while no other thread or process changes what is known of devices, or records a plan
-  /// of one: what is forgotten is not written again. Where no device was ever known, there is nothing
-  /// to forget, unless one is to become known.
+  /// Runs `body` while no other thread or process changes the records of devices, or records a plan
+  /// of a known device: so no process writes a forgotten record again. Without any known device, it
+  /// takes no lock, unless `makes` says that a device becomes known.
   func changingDevices<Value>(orMake makes: Bool = true, _ body: () throws -> Value) throws -> Value {
     if try !makes && openFolder(Self.devicesFolder) == nil { return try body() }
     let folder = try storing { () throws(SystemError) in try openOrMakeFolder(Self.devicesFolder) }

@@ -11,8 +11,7 @@ extension TransferStore {
     package var notice: String?
   }
 
-  /// One end of a transfer that is about to be removed: its locked directory, and its record if that
-  /// can be read.
+  /// One end of a transfer to remove: its locked directory, and its record if that can be read.
   private struct Taken {
     let name: [UInt8]
     let directory: SharedDirectory
@@ -177,13 +176,13 @@ extension TransferStore {
     guard keeping.isLimited else { return [] }
     var (kept, expired): (UInt64, [Expired]) = (0, [])
     let unfinished = try remembered(at: destination).filter { !$0.remembered.isDone }
-    // What is in use counts first, since it stays.
+    // Transfers in use count first, since they stay.
     for listed in unfinished.filter(\.isInUse) + unfinished.filter({ !$0.isInUse }) {
       let remembered = listed.remembered
       let isOld = keeping.longest.map { time.isOver(Int64($0), since: remembered.lastSeen) } ?? false
       kept = kept.addingClamped(remembered.held.bytes)
       guard !listed.isInUse, isOld || kept > keeping.most ?? .max,
-        // What cannot be removed stays, and counts.
+        // A transfer that cannot be removed stays, and counts.
         (try? forget(remembered.transfer.hexadecimal)) != nil
       else { continue }
       kept -= remembered.held.bytes

@@ -3,9 +3,8 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// The key of this device.
+/// The key that this device shows as a receiver with known devices.
 extension TransferStore {
-  /// The key that a receiver with known devices shows in every session.
   private static let identityFile = Array("key".utf8)
 
   /// The key that this device shows as a receiver in every session: made where there is none yet, if

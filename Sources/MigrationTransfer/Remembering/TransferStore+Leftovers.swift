@@ -3,8 +3,8 @@ import MigrationEngine
 import MigrationSystem
 package import MigrationWire
 
-/// Staged data in the destinations of this store that none of its records knows: a record is lost
-/// or damaged, or another store has it.
+/// Staged data in the destinations of this store without a record in this store: the record is lost
+/// or damaged, or in another store.
 extension TransferStore {
   /// The staged data of one part.
   package struct Leftover: Equatable, Sendable {

@@ -27,7 +27,7 @@ package final class TransferStore: Sendable {
     /// Newest first.
     package var transfers: [Listed] = []
     package var damaged: [Damaged] = []
-    /// Data without a record, where it was looked for.
+    /// Data without a record; empty if the caller did not ask for it.
     package var leftovers: [Leftover] = []
   }
 
@@ -151,7 +151,7 @@ package final class TransferStore: Sendable {
   /// Removes tombstones that are old enough, and the incomplete records of a crash.
   package func purge(at time: StoreTime) throws(Failure) {
     try? changingDevices(orMake: false) { try purgeDevices(at: time) }
-    // What another process is just making, or purging, waits for the next purge.
+    // A record that another process is making or purging waits for the next purge.
     guard let transfers = try openIfThere(), (try? transfers.directory.descriptor.lock()) == true else { return }
     defer { extendLifetime(transfers) }
     for name in try names(transfers) {
@@ -217,8 +217,8 @@ package final class TransferStore: Sendable {
 
   private static let sourcesFile = Array("sources".utf8)
 
-  /// Names this device's sources by a secret that is made once. One that cannot be read, or kept, is made
-  /// anew: receivers then have nothing that arrived from them.
+  /// Names this device's sources by a secret that is made once. If the secret cannot be read or
+  /// kept, it is made anew: receivers then do not know the sources.
   func naming() -> SourceNaming {
     let secret =
       (try? sourceSecret()
@@ -278,7 +278,7 @@ package final class TransferStore: Sendable {
     let home = try Directory.openOrMake(home, mode: 0o700)
     do {
       try home.makeDirectory(folder, mode: 0o700)
-      // What is in it is on the disk only with its name.
+      // The folder's content is durable only if its name is.
       try home.synchronize()
     } catch  where error.isAlreadyExisting {
       // The usual case.

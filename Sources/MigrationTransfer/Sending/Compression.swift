@@ -2,8 +2,8 @@ import MigrationArchive
 import MigrationEngine
 import MigrationSystem
 
-/// Compresses the frames of one data stream, each if it is worth it (Protocol §6.8, encoding 1).
-/// One thread uses it.
+/// Compresses the frames of one data stream where that gains time (Protocol §6.8, encoding 1). One
+/// thread uses it.
 struct Compression: ~Copyable {
   /// Compression must save more than this part of a frame's size.
   private static let notable = 10

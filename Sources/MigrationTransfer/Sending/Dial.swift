@@ -92,7 +92,7 @@ struct Dial {
     }
   }
 
-  /// What the relay is asked for; nil where there is none.
+  /// The request to the relay; nil without a relay.
   private func calling(_ keys: FoundKeys) throws(DialFailure) -> RelayCalling? {
     guard case .relayed(let access, let place) = route else { return nil }
     switch keys {
@@ -190,7 +190,7 @@ struct Dial {
     let address: SocketAddress
     /// The relay at that address.
     let relay: RelayAccess?
-    /// What this device tells the receiver of itself, if a relay is between them.
+    /// This device's addresses for the receiver; nil without a relay between them.
     let own: OwnAddresses?
 
     init(

@@ -6,15 +6,15 @@ package import MigrationWire
 
 /// Connects to the receiver at the first of its addresses that answers.
 struct Dialing: Sendable {
-  /// The time for the addresses to answer, for one of them to shake hands, and then for the
-  /// receiver to reach READY.
+  /// The time for each of these steps: an address answers; it shakes hands; the receiver reaches
+  /// READY.
   private static let patience = Duration.seconds(ReadyLimits.pairing)
 
   /// The deadline of a step that begins now.
   static var deadline: BootInstant { BootInstant.now().advanced(by: patience) }
 
   let context: TLSContext
-  /// The receiver's key, where it is known: no other device is shown this one's.
+  /// The receiver's key, if it is known: then no other device sees this device's key.
   let pinned: KeyFingerprint?
   /// Whether larger packets may vanish on the way to the receiver.
   var hasSmallSegments = false

@@ -95,10 +95,10 @@ final class OutgoingTransferContext: Sendable {
       try Identity(encoded: device.identity), receiver: receiver, meeting: device.meeting, hold: hold, isOfDevice: true)
   }
 
-  /// Records the plan if it has no record, so that another run can continue it: before anything is
-  /// sent, since received data must never be without a sender that remembers it. Keeps the pairing with
-  /// it, if both ends want that and there is room for another one: a device that was forgotten since
-  /// does not come back. Writes to the disk.
+  /// Records the plan before any data is sent, so that another run can continue the transfer: no
+  /// received data is without a sender that remembers it. Keeps the pairing at the same time, if
+  /// both ends want that and there is room. A device that was forgotten since does not become known
+  /// again. Writes to the disk.
   func remember(_ record: SenderEngine.PlanRecord, _ setup: SenderSetup) throws {
     guard let store = setup.store else { return }
     if let entry = entry.withLock({ $0 }) {
@@ -130,10 +130,10 @@ final class OutgoingTransferContext: Sendable {
     try store.noteUse(of: receiver, as: .sender, label: record.label, address: record.address, now: now)
   }
 
-  /// What the watch for forgotten devices looks at.
+  /// The record that the watch for forgotten devices looks at.
   var watched: LockedTransferRecord? { entry.withLock { $0 } }
 
-  /// The key serves no more.
+  /// This process no longer uses the key.
   func letOthersIn() { hold.withLock { $0 = nil } }
 
   /// Keeps other processes from using the key, if the device is known by now.

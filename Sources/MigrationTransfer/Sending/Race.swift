@@ -2,29 +2,29 @@ import MigrationEngine
 import MigrationSystem
 import MigrationWire
 
-/// Runs an `AddressRace` with TCP connections: returns the first that is made, and closes the
-/// others; or one after the other.
+/// Runs an `AddressRace` with TCP connections. Returns the first connection that is made and closes
+/// the others, or returns all of them one after the other.
 struct Race: Sendable {
   /// The reason why no connection was made.
   enum End: Error, Sendable {
     case stopped
     /// No address answered: the address with the most informative failure, and the kernel's reason.
     case lost(SocketAddress, AddressRace.Obstacle, SystemError)
-    /// Something of this device.
+    /// A call of this device has failed.
     case broken(SystemError)
     /// A relay was reached that this device cannot use.
     case unfit(Failure)
   }
 
-  /// In the order in which they are tried; at least one.
+  /// The addresses in the order of the attempts; at least one.
   let addresses: [SocketAddress]
-  /// Whether it is a round, whose addresses the other end has named: this device's own ones are not
-  /// dialled, and keep their places.
+  /// Whether it is a round of addresses that the other end has named. A round does not dial this
+  /// device's own addresses, which keep their times.
   var isRound = false
   var hasSmallSegments = false
   /// The port of this end.
   var port = StreamSocket.LocalPort.any
-  /// For how many seconds.
+  /// The length of the race in seconds.
   let patience: Double
   let wakeup: Wakeup
   /// Whether a wakeup means that this device gives up.
@@ -93,19 +93,19 @@ extension Race {
       }
     }
 
-    /// A connection that is made; nil while there is none, and one may still be made. Without
+    /// The next connection; nil while attempts are running and none has succeeded. Without
     /// `accepting`, the connections of the other end wait.
     mutating func take(accepting isOpen: Bool = true) throws(End) -> StreamSocket? {
       begin()
       if let winner = winner(), let socket = winner.socket.take() { return socket }
-      // Before those of the other end, which may never end.
+      // Before accepting, since the other end's connections may never end.
       if let loss = race.loss(now: clock.now) { throw lost(loss) }
       isAccepting = isOpen
       guard isOpen else { return nil }
       do throws(SystemError) {
         return try listener?.accept()
       } catch {
-        // Without a descriptor for it, it stays there, and would end every wait.
+        // For lack of descriptors the connection stays in the kernel, and would end every wait.
         isAccepting = false
         return nil
       }

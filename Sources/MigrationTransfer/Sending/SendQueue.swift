@@ -3,8 +3,7 @@ import MigrationEngine
 import MigrationSystem
 import MigrationWire
 
-/// The values that the data streams of a session share: the frames within the window, and their
-/// source.
+/// The frames within the window and their source, which the data streams of a session share.
 ///
 /// Every wait ends when the queue is stopped.
 final class SendQueue: ExportListener {
@@ -167,7 +166,7 @@ final class SendQueue: ExportListener {
         written = state.window.writtenBelow
         return task
       }
-      // The only reference to a frame that is filled: with another one, writing would copy it.
+      // The only reference to a frame that is filled: with a second reference, writing would copy it.
       switch consume task {
       case .send(let frame): return .send(frame)
       case .end: return .end
@@ -206,7 +205,7 @@ final class SendQueue: ExportListener {
   /// Whether the receiver has written any frame of a stream.
   func hasBrought(_ number: StreamNumber) -> Bool { state.withLock { $0.window.writtenFrames(of: number) > 0 } }
 
-  /// A stream is lost, and another one takes over its frames under way.
+  /// A stream is lost, and a replacement stream takes over its frames under way.
   func lost(_ number: StreamNumber, replacedBy next: StreamNumber) {
     let other = state.withLock { state in
       state.wakeups[number] = nil

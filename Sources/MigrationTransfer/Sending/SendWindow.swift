@@ -34,11 +34,11 @@ package struct SendWindow: Sendable {
   private var underWay: [StreamNumber: [FrameBuffer]] = [:]
   /// The frames under way of a broken stream, for the stream that replaces it.
   private var again: [StreamNumber: [FrameBuffer]] = [:]
-  /// The bytes of DATA bodies under way, including those that are sent again.
+  /// The bytes of DATA bodies under way, including bodies that are sent again.
   private var bytesUnderWay: UInt64 = 0
   /// The streams that wait for a frame, the longest wait first.
   private var idle: [StreamNumber] = []
-  /// The streams that get nothing new.
+  /// The streams that get no new frames.
   private var retiring: Set<StreamNumber> = []
   package private(set) var isExported = false
 
@@ -178,9 +178,9 @@ package struct SendWindow: Sendable {
     return wake()
   }
 
-  /// There was nothing to fill a frame with. The stream is woken when that may have changed. Returns a
-  /// stream to wake: another one, which asks, if this one is to end; this one if such a stream has left
-  /// it a frame meanwhile.
+  /// There was nothing to fill a frame with. The stream is woken when that may have changed.
+  /// Returns the stream to wake now: a waiting stream if this stream is retiring; this stream if a
+  /// ready frame has come meanwhile.
   package mutating func unfilled(_ frame: FrameBuffer, for number: StreamNumber) -> StreamNumber? {
     filling.remove(frame.number)
     free.append(frame)
@@ -215,8 +215,8 @@ package struct SendWindow: Sendable {
     return (0..<count).compactMap { _ in wake() }
   }
 
-  /// A stream gets nothing new from now on, and ends; another one that waits may have to take what
-  /// it was woken for.
+  /// A stream gets nothing new from now on, and ends. Returns a waiting stream, which may have to
+  /// take the frame for which this stream was woken.
   package mutating func retire(_ number: StreamNumber) -> StreamNumber? {
     retiring.insert(number)
     idle.removeAll { $0 == number }

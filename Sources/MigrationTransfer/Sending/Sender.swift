@@ -6,15 +6,15 @@ package import MigrationWire
 
 /// The sending device: walks its sources, pairs by the code or comes back to a transfer, and sends.
 package final class Sender: Sendable {
-  /// The options of a sender: the command's parser or a program makes them, and they are read where
-  /// they apply. Those of the engine are its settings.
+  /// The options of a sender, made by the command's parser or by a program. The engine's options
+  /// are its settings; the workers read the others.
   @dynamicMemberLookup
   package struct Options: Equatable, Sendable {
     /// Where the receiver is.
     package enum Target: Equatable, Sendable {
       /// The user's address for the device, and the device's label, where another source tells it.
       case host(HostAndPort, label: String? = nil)
-      /// Somewhere in this network, or else at the relay, if one is known.
+      /// Somewhere in this network, or else at the relay, if a relay is known.
       case nearby
       /// At the relay.
       case relay
@@ -25,8 +25,7 @@ package final class Sender: Sendable {
     package var relay: RelayAccess?
     /// How many bytes may be sent in a second; nil for no limit.
     package var limit: UInt64?
-    /// The name of the whole to which the sources belong, from run to run, if they are not named one
-    /// by one.
+    /// A name that stands for all sources in every run; nil if each source has its own name.
     package var migration: [UInt8]?
     /// Which known devices need no code, and for how long a new pairing is kept.
     package var knownDevices = KnownDevices.kept

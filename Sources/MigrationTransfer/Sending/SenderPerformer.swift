@@ -73,7 +73,7 @@ final class SenderPerformer: Performer {
 
     case .look: return look()
     case .probe(let place):
-      // No earlier transfer continues: other processes may take them, and this one may greet their devices.
+      // No earlier transfer continues here: others may take it, and this run may greet its device.
       transfers = [:]
       return probe(place)
     case .dial(let purpose, let place): return dial(purpose, at: place)

@@ -1,5 +1,5 @@
 /// The number of bytes that a data stream may have under way: as many as the other end writes soon.
-/// At a slow receiver, the other frames are left to the other streams. Times are seconds.
+/// A stream to a slow receiver leaves further frames to other streams. Times are seconds.
 ///
 /// A value without clocks. It counts bytes on the link, of compressed frames their compressed size.
 struct StreamPace: Sendable {
@@ -27,7 +27,7 @@ struct StreamPace: Sendable {
   /// The time of the last acknowledgement, or of the first frame that can be acknowledged.
   private var heard = 0.0
 
-  /// The time at which another frame may be sent; nil where one may be sent now.
+  /// When the next frame may be sent; nil if it may be sent now.
   func next(now: Double) -> Double? {
     let silence = patience
     let silences = ((now - heard) / silence).rounded(.down)
