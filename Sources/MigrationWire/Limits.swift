@@ -1,7 +1,7 @@
 /// The limits of Protocol §5 to §11; every length and count is checked against one of them before memory
 /// is allocated.
 package enum Limits {
-  /// The port that is used unless another is chosen.
+  /// The default port of a receiver.
   package static let defaultPort: UInt16 = 47470
   /// The port of a relay.
   package static let relayPort: UInt16 = 47471
@@ -39,8 +39,8 @@ package enum Limits {
   package static let marksInFrame = 65_536
   /// The room of a ledger beyond the announced items and a quarter, in marks: 64 MiB.
   package static let ledgerMargin: UInt64 = 4_194_304
-  /// The room of a ledger after an offer of so many items, in marks (Protocol §11): for these, for
-  /// those of earlier sessions that the source no longer has, for existing items and incomplete files.
+  /// The room of a ledger after an offer of so many items, in marks (Protocol §11): for these items,
+  /// for earlier items that the source no longer has, for existing items and incomplete files.
   package static func ledgerRoom(items: UInt64) -> UInt64 { items + items / 4 + ledgerMargin }
   /// The most marks of each kind of existing items that this program's receiver collects.
   package static let presentMarks = 4_194_304

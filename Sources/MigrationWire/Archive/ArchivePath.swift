@@ -29,7 +29,7 @@ package struct ArchivePath: Hashable, Comparable, Sendable {
     return ArchivePath(trusted: joined)
   }
 
-  /// This path with another one behind it.
+  /// This path with another path behind it.
   package func appending(_ path: ArchivePath) throws(Violation) -> ArchivePath {
     guard bytes.count + 1 + path.bytes.count <= Limits.path, depth + path.depth <= Limits.depth else {
       throw Violation(.limit, "a path")

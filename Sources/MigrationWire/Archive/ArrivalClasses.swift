@@ -1,32 +1,32 @@
-/// What may be among the items that arrive. The receiver alone decides it, by its own knowledge of the
-/// places where they would be.
+/// The classes of arriving items. The receiver alone decides the class of an item, by its own
+/// knowledge of the place where the item would be.
 package struct ArrivalClasses: OptionSet, Hashable, Sendable {
   package let rawValue: UInt8
   package init(rawValue: UInt8) { self.rawValue = rawValue }
 
   package static let files = ArrivalClasses(rawValue: 1)
-  /// The data of apps, all of which may hold what a program runs, and files where programs look for
-  /// what they run.
+  /// The data of apps, and files in places where programs look for code: both may hold code that a
+  /// program runs.
   package static let apps = ArrivalClasses(rawValue: 2)
-  /// Secrets, and what makes a device itself.
+  /// Secrets, and the files that give a device its identity.
   package static let secrets = ArrivalClasses(rawValue: 4)
   package static let all: ArrivalClasses = [.files, .apps, .secrets]
 
-  /// Each of them by itself.
+  /// The classes one by one.
   package var each: [ArrivalClasses] {
     [ArrivalClasses.files, .apps, .secrets].filter { contains($0) }
   }
 }
 
-/// What a part is for the receiver, which believes nothing of what the sender says of it.
+/// The receiver's own view of a part. It trusts no statement of the sender about the part.
 package struct PartArrival: Equatable, Sendable {
   /// The receiver's own name of the app, or of the place; for people.
   package let name: String
-  /// What each root may have; one element for a part without roots.
+  /// The classes that each root may have; one element for a part without roots.
   package let roots: [ArrivalClasses]
-  /// Where items of a class would be, besides files: paths that a person knows, in ascending order.
+  /// The places of each class except files: paths that a person knows, in ascending order.
   package let places: [ArrivalClasses: [[UInt8]]]
-  /// The roots from which the user has moved or removed what had arrived, without a word so far.
+  /// The roots from which the user has moved or removed arrived items, without a decision so far.
   package var removed: [RemovedArrivals] = []
 
   package init(name: String, roots: [ArrivalClasses], places: [ArrivalClasses: [[UInt8]]] = [:]) {
@@ -35,11 +35,11 @@ package struct PartArrival: Equatable, Sendable {
     self.places = places.mapValues { $0.sorted { $0.lexicographicallyPrecedes($1) } }
   }
 
-  /// Everything that it may have.
+  /// All classes that the part may have.
   package var classes: ArrivalClasses { roots.reduce([]) { $0.union($1) } }
 }
 
-/// Of one root, what arrived earlier and was moved or removed here since.
+/// The items of one root that arrived earlier and were moved or removed here since.
 package struct RemovedArrivals: Equatable, Sendable {
   package let root: [UInt8]
   /// The place of the root: a path that a person knows.

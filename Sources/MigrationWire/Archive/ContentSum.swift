@@ -21,7 +21,7 @@ package struct PieceLanes: Equatable, Sendable {
 /// words of 8 bytes. Powers of x repeat after 2³¹−1.
 package struct ContentSum: Equatable, Sendable {
   private var lanes: [UInt32] = [0, 0, 0]
-  /// Whether a piece began within a word: then nothing is known of the content.
+  /// Whether a piece began within a word: then the sum says nothing about the content.
   private var isLost = false
 
   package init() {}

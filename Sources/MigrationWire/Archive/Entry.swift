@@ -1,4 +1,4 @@
-/// The value by which a receiver finds bytes that are not those that the sender read (Protocol §9.3).
+/// The value by which a receiver finds bytes that differ from the sender's (Protocol §9.3).
 package typealias ChunkCheck = UInt64
 
 /// A piece of one generation of one file: bytes, or a hole that stands for zeros.

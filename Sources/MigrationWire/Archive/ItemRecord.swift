@@ -1,4 +1,4 @@
-/// The kind of an item; the numbers are those of Protocol §8.2.
+/// The kind of an item, numbered as in Protocol §8.2.
 package enum ItemKind: UInt8, Sendable {
   case directory = 1
   case file = 2
@@ -334,7 +334,7 @@ package struct ExtendedAttribute: Equatable, Sendable {
 
 /// One entry of a POSIX access control list.
 package struct AccessEntry: Equatable, Sendable {
-  /// The user or group that an entry applies to; the numbers are those of Protocol §8.2.
+  /// The user or group that an entry applies to, numbered as in Protocol §8.2.
   package enum Subject: UInt8, Sendable {
     case owner = 1
     case user = 2

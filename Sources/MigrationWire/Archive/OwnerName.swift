@@ -1,4 +1,4 @@
-/// The name of a user or group that a record has by its number (Protocol §8.2).
+/// The name of a user or group. A record has only the number (Protocol §8.2).
 package struct OwnerName: Hashable, Sendable {
   package enum Kind: UInt8, Hashable, Sendable {
     case user = 1

@@ -173,7 +173,7 @@ struct FieldReader {
   }
 }
 
-/// Writes a field body without a copy of any value: for records, of which there are many.
+/// Writes a field body without a copy of any value, since a transfer has many records.
 struct FieldWriter {
   private var last: UInt8 = 0
   private var unknown: ArraySlice<Fields.Field>

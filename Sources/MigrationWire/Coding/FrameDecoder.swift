@@ -18,8 +18,8 @@ package struct FrameDecoder: Sendable {
 
   package init() {}
 
-  /// The number of missing bytes of the next frame: those of its header until the header is
-  /// complete. Throws what is wrong with the header.
+  /// The number of missing bytes of the next frame; until its header is complete, of the header.
+  /// Throws the violation of a wrong header.
   package var missing: Int {
     get throws(Violation) {
       guard let header = try header else { return Limits.frameHeader - (end - start) }

@@ -1,8 +1,8 @@
 /// An item that a source has brought, and how it lay at the destination after the last step. The next
 /// migration from the same source compares with it (`JournalRecord.arrived`).
 package struct ArrivedItem: Equatable, Sendable {
-  /// The entry of the destination: what no program can set back, and what was put in place. A file of
-  /// which an importer rewrote the content is not what came.
+  /// The entry at the destination: its inode and time of change, which no program can set back, and
+  /// the size and time that were put in place. An importer may have rewritten the content of a file.
   package struct Entry: Equatable, Sendable {
     package let inode: UInt64
     /// When its content or metadata last changed.
@@ -19,7 +19,7 @@ package struct ArrivedItem: Equatable, Sendable {
     }
   }
 
-  /// A version of an item at its source, as a sender tells it from others.
+  /// A version of an item at its source: the values by which a sender tells it from other versions.
   package struct Version: Equatable, Sendable {
     package let kind: ItemKind
     /// The size of a file.
@@ -53,9 +53,9 @@ package struct ArrivedItem: Equatable, Sendable {
   package var changed: ItemTime?
   /// The sum of a file's content as it came (`ContentSum`); empty if that is not known.
   package var sum: [UInt8] = []
-  /// Nil if nothing lay there any more, or if it is not known to be what was put there.
+  /// Nil if the item was gone, or if the entry may be another item than the import had put there.
   package var entry: Entry?
-  /// The newest version that came and was not stored, since the item had been moved or removed here.
+  /// The newest version that was not stored, since the item had been moved or removed here.
   package var keptAway: Version?
   /// Whether the user has said that it was meant to be moved or removed.
   package var isRemovalMeant = false

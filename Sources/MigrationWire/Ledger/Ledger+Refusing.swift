@@ -1,5 +1,5 @@
-/// The items that the destination cannot hold. A state that was refused stays refused for the whole
-/// transfer, unless the reason was the user's, who takes it now.
+/// The items that the destination cannot hold. A refused state of an item stays refused for the
+/// whole transfer, unless its class was refused by the user, who takes it now.
 extension Ledger {
   /// Whether this state of an item is refused.
   package func refuses(_ mark: Mark) -> Bool { refused.holds(mark) }
@@ -39,11 +39,11 @@ extension Ledger {
     return (file.record?.record, file.number)
   }
 
-  /// Refuses a file of which chunks have come. Returns its record (nil if it has not come) and the
+  /// Refuses a file whose chunks have come. Returns its record (nil if it has not come) and the
   /// number of its staging file.
   ///
-  /// Without a record the file waits for one, which has its size. A record of an earlier session
-  /// counts only when it has come again, since the source may not have the file any more.
+  /// Without a record the file waits for its record, which has the size. A record of an earlier
+  /// session counts only when it has come again, since the source may not have the file any more.
   @discardableResult
   package mutating func refuse(
     _ path: ArchivePath, _ generation: Generation

@@ -40,8 +40,8 @@ package struct Ledger: Sendable {
     case held
     /// Chunks are still missing.
     case waiting
-    /// Make the item, of which nothing is held. First remove the staging file `discarded` of
-    /// another generation.
+    /// Make the item: no part of it is held. First remove the staging file `discarded` of another
+    /// generation.
     case create(discarded: FileNumber?)
     /// This staging file is complete now. Returned once.
     case complete(FileNumber)

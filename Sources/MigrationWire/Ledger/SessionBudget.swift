@@ -1,6 +1,6 @@
 extension Ledger {
-  /// Compares the total that one session has brought, replaced items included, with the limits of its
-  /// offer (Protocol §11).
+  /// Compares the total of one session, replaced items included, with the limits of its offer
+  /// (Protocol §11).
   ///
   /// The ledger counts the held items; this type also counts the records in the journal whose items
   /// were replaced.
@@ -19,8 +19,8 @@ extension Ledger {
 
     init(_ bound: Bound) { self.bound = bound }
 
-    /// The bytes of metadata: those of records, and those that pieces take in the journal beyond
-    /// their content.
+    /// The bytes of metadata: the bytes of records, and the journal's bytes for pieces beyond their
+    /// content.
     var metadata: UInt64 { records.addingClamped(pieces.subtractingClamped(content)) }
 
     /// Counts a record.

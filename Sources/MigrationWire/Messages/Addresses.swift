@@ -12,9 +12,8 @@ package struct InternetAddress: Hashable, Sendable {
 
   package var isIPv6: Bool { address.count == 16 }
 
-  /// Whether an end may tell the address, and dial it (Protocol §6.9): it is that of one device, in
-  /// no network that is reserved for something else, and no port at which a system's own services
-  /// listen.
+  /// Whether an end may tell the address, and dial it (Protocol §6.9): it stands for one device, is
+  /// in no reserved network, and has no port of a system's own services.
   package var isDialable: Bool {
     guard port >= Self.leastPort else { return false }
     guard isIPv6 else {
@@ -25,9 +24,9 @@ package struct InternetAddress: Hashable, Sendable {
       default: return true
       }
     }
-    // Groups, and what is valid on one link only.
+    // Groups, and addresses that are valid on one link only.
     if address[0] == 0xFF || address[0] == 0xFE && address[1] & 0xC0 == 0x80 { return false }
-    // The unspecified address, loopback, and IPv4 in IPv6's clothes.
+    // The unspecified address, loopback, and IPv4 addresses in the form of IPv6.
     return !address[..<10].allSatisfy { $0 == 0 } && !address.starts(with: Self.translated)
   }
 

@@ -6,7 +6,7 @@ package struct Close: Equatable, Sendable {
     package let rawValue: UInt16
     package init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// Also every code that this end does not know.
+    /// Stands for every code that this end does not know, too.
     package static let other = Code(rawValue: 1)
     package static let interrupted = Code(rawValue: 2)
     package static let violation = Code(rawValue: 3)
@@ -28,11 +28,11 @@ package struct Close: Equatable, Sendable {
     package static let appInUse = Code(rawValue: 19)
     package static let takenAlready = Code(rawValue: 20)
     package static let notAllowed = Code(rawValue: 21)
-    /// What arrived earlier was changed there, and the source has nothing newer.
+    /// The items that arrived earlier were changed there, and the source has nothing newer.
     package static let nothingNewer = Code(rawValue: 22)
 
-    /// Whether the code, with a cause and values, says all; otherwise a message does: what an app says, or
-    /// how the protocol was broken.
+    /// Whether the code, with a cause and values, says all. Otherwise a message has the details:
+    /// the words of an app, or the broken rule of the protocol.
     package var isWorded: Bool {
       switch self {
       case .other, .violation, .importFailed, .exportFailed, .announcement: false
@@ -41,8 +41,8 @@ package struct Close: Equatable, Sendable {
     }
   }
 
-  /// Why, where the code alone does not say it (Protocol §10.1): each end words it itself. The other
-  /// end may have causes that this one does not know.
+  /// The cause, if the code alone does not tell it (Protocol §10.1). Each end has its own words for
+  /// it. The other end may have causes that this end does not know.
   package struct Cause: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt16
     package init(rawValue: UInt16) { self.rawValue = rawValue }
@@ -194,8 +194,8 @@ extension Close.Space {
     ("\(Figures.count(needed)) file system entries", Figures.count(available))
   }
 
-  /// What a transfer has, and the most that the receiver's user takes of it, as a clause; equal figures mean
-  /// that more came than the user takes, and that the whole is not known.
+  /// The size of a transfer and the most that the receiver's user takes, as a clause. Equal figures
+  /// mean that more came than the user takes, and that the whole size is unknown.
   package var exceeded: String {
     guard isShort else {
       return "the session exceeds \(Figures.size(available)), the most that the receiver takes (--max-size)"
@@ -206,6 +206,6 @@ extension Close.Space {
   /// Whether there is less than is needed.
   package var isShort: Bool { needed > available }
 
-  /// What to do where only entries are missing.
+  /// The hint for a destination that lacks only file system entries.
   package static let entriesHint = DataHint.noEntriesLeft.text
 }

@@ -15,7 +15,7 @@ package struct Done: Equatable, Sendable {
       package static let hardLink = Kind(rawValue: 6)
       package static let hole = Kind(rawValue: 7)
       package static let setIDBit = Kind(rawValue: 8)
-      /// The name of an owner, or of one in an access list, is unknown: its number was kept.
+      /// The name of an owner, or of a user or group in an access list, is unknown: its number was kept.
       package static let ownerName = Kind(rawValue: 9)
     }
 
@@ -28,10 +28,10 @@ package struct Done: Equatable, Sendable {
     }
   }
 
-  /// What the source has, and was moved or removed at the destination since it arrived.
+  /// The items of the source that were moved or removed at the destination since they arrived.
   package struct Removed: Equatable, Sendable {
     package var count: UInt64
-    /// Those of which the receiver's user has not said that this is meant.
+    /// The items that the receiver's user has not confirmed as removed on purpose.
     package var unsettled: UInt64
 
     package init(count: UInt64 = 0, unsettled: UInt64 = 0) {
@@ -47,7 +47,7 @@ package struct Done: Equatable, Sendable {
   package let notStored: UInt64
   /// The number of items that were stored under other names, since their own were taken.
   package let renamed: UInt64
-  /// Those of them that are named, in ascending order of their paths.
+  /// The renamed items that the message names, in ascending order of their paths.
   package let renamedItems: [RenamedItem]
   package let removed: Removed
   private var unknown = Fields()

@@ -4,8 +4,8 @@ package struct Finish: Equatable, Sendable {
   package let unsent: UInt64
   /// The sum of the marks of all items modulo 2¹²⁸.
   package let digest: UInt128
-  /// Items that are not part of the archive, because the destination has them or another item of
-  /// their name.
+  /// The items that the sender has left out because the destination has them, or has another item
+  /// of their name.
   package let leftOut: LeftOut
   /// The number of items that were left out because the destination had said that it cannot hold
   /// them.

@@ -4,21 +4,21 @@ package enum Role: UInt8, Sendable {
   case receiver = 2
 }
 
-/// Abilities that both ends must have before one uses them (Protocol §12).
+/// Abilities that an end uses only if both ends have them (Protocol §12).
 package struct Features: OptionSet, Sendable {
   package let rawValue: UInt64
   package init(rawValue: UInt64) { self.rawValue = rawValue }
 
   /// Can decode zstd.
   package static let zstd = Features(rawValue: 1)
-  /// Takes the other end's addresses.
+  /// Accepts the other end's addresses.
   package static let addresses = Features(rawValue: 2)
 }
 
 /// Protocol §6.1: an end introduces itself.
 package struct Greeting: Equatable, Sendable {
   package let role: Role
-  /// The device's name; that of the other end is escaped before it is shown.
+  /// The device's name. The other end's name is escaped before it is shown.
   package var label: String
   package let software: String
   package var features: Features

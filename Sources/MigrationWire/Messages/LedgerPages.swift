@@ -6,12 +6,12 @@ package struct Held: Equatable, Sendable {
     /// At the destination already: a file with equal size and time, a symbolic link with an equal
     /// target.
     case present = 2
-    /// The names of all files and links at the destination, of every kind, and of directories.
+    /// The names of all items at the destination, directories included.
     case taken = 3
     /// Brought by the same source before, and moved or removed at the destination since.
     case removed = 4
-    /// Brought by the same source before: a file of equal size and time, which is there or was changed
-    /// there. Whether it need not be sent, a mark of the other two kinds says.
+    /// Brought by the same source before: a file of equal size and time, which is there or was
+    /// changed there. A mark of kind `state` or `content` tells whether the file need not be sent.
     case arrived = 5
     /// The same file with the time of its last change at the source.
     case state = 6

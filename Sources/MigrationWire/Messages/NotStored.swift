@@ -1,5 +1,5 @@
-/// Protocol §6.5: an item of the archive that is not at the destination, and why. Either end says it of
-/// what it does not hold, or leaves out.
+/// Protocol §6.5: an item of the archive that is not at the destination, and why. The sender names
+/// the items that it leaves out, the receiver the items that it refuses.
 package struct NotStored: Hashable, Sendable {
   /// The party whose decision it is.
   package enum Party: String, Sendable {
@@ -11,7 +11,7 @@ package struct NotStored: Hashable, Sendable {
     case user
   }
 
-  /// The other end may have reasons that this one does not know (Protocol §6).
+  /// The other end may have reasons that this end does not know (Protocol §6).
   package struct Reason: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -24,7 +24,7 @@ package struct NotStored: Hashable, Sendable {
     package static let beyondLimits = Reason(rawValue: 5)
     /// Something else is in its place; a link is not followed.
     package static let replaced = Reason(rawValue: 6)
-    /// What belongs together with it changed.
+    /// A file that belongs together with it has changed.
     package static let torn = Reason(rawValue: 7)
     /// It was made after its folder had been listed.
     package static let madeLater = Reason(rawValue: 8)
@@ -33,7 +33,7 @@ package struct NotStored: Hashable, Sendable {
 
     package static let nameNotAllowed = Reason(rawValue: 16)
     package static let nameTooLong = Reason(rawValue: 17)
-    /// The destination takes the name for that of another item.
+    /// The destination does not tell the name from another item's name.
     package static let nameTaken = Reason(rawValue: 18)
     package static let kindNotSupported = Reason(rawValue: 19)
     package static let tooLarge = Reason(rawValue: 20)

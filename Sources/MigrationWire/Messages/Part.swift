@@ -4,7 +4,7 @@ package struct SourceIdentity: Hashable, Sendable {
 
   package init(_ rawValue: UInt64) { self.rawValue = rawValue }
 
-  /// Of a source that nothing tells from others: it is a new one each time.
+  /// Stands for a source that nothing tells from others: each transfer treats it as new.
   package static let unknown = SourceIdentity(0)
 }
 
@@ -20,7 +20,7 @@ package struct Root: Equatable, Sendable {
   }
 }
 
-/// Where a folder of the sender's user is on the sender's device: the home, or a folder of its role.
+/// The path of a folder of the sender's user on the sender's device: the home, or a folder of its role.
 package struct HomePath: Equatable, Sendable {
   package let key: [UInt8]
   /// Absolute.
@@ -110,14 +110,14 @@ package struct Part: Equatable, Sendable {
     }
   }
 
-  /// What the sender tells of a part besides its contents and its size.
+  /// The sender's statements about a part, besides its contents and its size.
   package struct Label: Equatable, Sendable {
     /// For people.
     package let name: String
-    /// Where the sender's home and its folders are, by ascending keys: what an app of files may name, and for
-    /// one other part of a home, what any file of it may.
+    /// The paths of the sender's home and its folders, by ascending keys. Files of an app may name
+    /// them; one part of a home has them for the other files of the plan.
     package var homePaths: [HomePath] = []
-    /// The packages that the sender's user has installed, by ascending names. They inform.
+    /// The packages that the sender's user has installed, by ascending names, for information only.
     package var packages: [String] = []
 
     package init(name: String) { self.name = name }
@@ -127,7 +127,7 @@ package struct Part: Equatable, Sendable {
   package static let home = "home"
 
   package let contents: Contents
-  /// Where each root comes from, in their order; for an app with an extension one.
+  /// The source of each root, in the order of the roots; one source for an app with an extension.
   package let sources: [SourceIdentity]
   private let label: Label
   /// The estimates, nil where the sender has none.
@@ -357,7 +357,7 @@ package struct Part: Equatable, Sendable {
   func isSame(as other: Part) -> Bool {
     var told = other.label
     told.packages = label.packages
-    // Those of an app are in what has arrived of it.
+    // The arrived data of an app may name its paths, so these must be the same.
     if identity.kind == 1 { told.homePaths = label.homePaths }
     guard label == told, unknown == other.unknown, sources == other.sources else { return false }
     let (mine, others) = (identity, other.identity)

@@ -53,7 +53,7 @@ package struct Plan: Equatable, Sendable {
     return parts.reduce(0) { $0 + $1.roots.count } <= Limits.roots && body.bytes.count <= Limits.frameBody
   }
 
-  /// What a record keeps of it: all but what belongs to one session. The fields of later versions
+  /// The plan as a record keeps it: without the values of one session. The fields of later versions
   /// stay, for `continues`.
   package var recorded: Plan {
     var recorded = Plan(parts)
@@ -61,13 +61,13 @@ package struct Plan: Equatable, Sendable {
     return recorded
   }
 
-  /// Whether a later run may continue it with what lies at these sources: nothing tells an unknown one from
-  /// another in its place.
+  /// Whether a later run may continue the plan from these sources. An unknown source cannot be told
+  /// from another source in its place.
   package func isContinued(from sources: Set<SourceIdentity>) -> Bool {
     hasLastingSources && sources.isSuperset(of: parts.flatMap(\.sources))
   }
 
-  /// Whether each of its sources can be told from others.
+  /// Whether each of its sources can be told from other sources.
   package var hasLastingSources: Bool { !parts.contains { $0.sources.contains(.unknown) } }
 
   /// The sum of the estimates.

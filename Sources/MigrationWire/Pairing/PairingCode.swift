@@ -1,6 +1,6 @@
 /// The eight digits that a person copies from the receiver to the sender (Protocol §4.3).
 package struct PairingCode: Hashable, Sendable {
-  /// Why a typed text is no code.
+  /// The reason why a typed text is no code.
   package enum Mistake: Error, Equatable, Sendable {
     /// Not eight digits.
     case malformed

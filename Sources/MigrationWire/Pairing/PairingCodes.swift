@@ -20,9 +20,9 @@ package struct PairingCodes: Equatable, Sendable {
     case compare
     /// The code of this exchange is not valid any more.
     case expired
-    /// Earlier guesses from the same network delay this one. Nothing is spent.
+    /// Earlier guesses from the same network delay this guess. Nothing is spent.
     case delayed
-    /// Only the guesses of others delay this one, until a moment. Nothing is spent.
+    /// Guesses from other networks delay this guess, until a moment. Nothing is spent.
     case postponed(until: Double)
   }
 

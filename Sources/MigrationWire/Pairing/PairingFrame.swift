@@ -16,9 +16,9 @@ package enum AbortReason: UInt8, Error, Sendable {
   case unknownPeer = 7
 }
 
-/// What stands behind the reason of an ABORT (Protocol §4.2), of those that have anything there.
+/// The values behind the reason of an ABORT (Protocol §4.2), if the reason has any.
 package enum AbortDetails: Equatable, Sendable {
-  /// Whether it helps to come again, and how many senders come first, or 0 where that is not told.
+  /// When to come again, and how many senders come first; 0 if that is not told.
   case busy(wait: Wait, place: UInt16)
   /// The lowest and the highest version that the server speaks.
   case versions(UInt8, UInt8)
@@ -29,7 +29,7 @@ package enum AbortDetails: Equatable, Sendable {
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     package static let moment = Wait(rawValue: 0)
-    /// The receiver has other work first.
+    /// The sender may come again after the receiver's other work.
     package static let later = Wait(rawValue: 1)
     /// Trying again does not help in this run of the receiver.
     package static let never = Wait(rawValue: 2)

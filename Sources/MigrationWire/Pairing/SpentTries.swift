@@ -1,11 +1,11 @@
 /// The tries that a sender has spent on codes (Protocol §4.3): each confirmation that it sends lets the
 /// other end test one guess.
 ///
-/// It has no clock, which could be set: a count ends only when many later codes were tried.
+/// It uses no clock, which a user could set: a count ends only after tries of many later codes.
 package struct SpentTries: Equatable, Sendable {
   /// The tries of one code.
   package struct Code: Equatable, Sendable {
-    /// A value by which the code is known again, and which does not show it.
+    /// A value that identifies the code and does not reveal it.
     package let check: UInt128
     package fileprivate(set) var tries: Int
 
@@ -28,8 +28,8 @@ package struct SpentTries: Equatable, Sendable {
     max(0, PairingCodes.triesPerCode - (codes.first { $0.check == check }?.tries ?? 0))
   }
 
-  /// Spends one try of a code, before anything that depends on the code is sent. False where none is
-  /// left.
+  /// Spends one try of a code, before the sender sends a value that depends on the code. False if
+  /// no try is left.
   package mutating func spend(_ check: UInt128) -> Bool {
     let left = left(check)
     guard left > 0 else { return false }

@@ -6,7 +6,7 @@ package enum RelayRefusal: UInt8, Sendable, CaseIterable {
   case busy = 4
   case volume = 5
   case ending = 6
-  /// Nothing came for too long.
+  /// The device has sent nothing for too long.
   case idle = 7
 }
 
@@ -16,7 +16,7 @@ package enum RelayErrand: Hashable, Sendable {
   case register
   /// A sender calls the receiver at a place.
   case call(RelayPlace)
-  /// A device calls the one with which it has paired.
+  /// A device calls the device with which it has paired.
   case meet(RelayMeeting)
   /// A receiver answers a call.
   case answer(RelayCall)

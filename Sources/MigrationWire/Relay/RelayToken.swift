@@ -1,4 +1,4 @@
-/// The secret of those who may use a relay (Protocol §16.1).
+/// The secret of the devices that may use a relay (Protocol §16.1).
 package struct RelayToken: Hashable, Sendable {
   /// The number of bytes.
   package static let size = 16

@@ -25,8 +25,8 @@ package struct SenderConversation: Equatable, Sendable {
     case closed
   }
 
-  /// What this end knows of a FINISH in earlier sessions of a transfer. The receiver can only have
-  /// finished after one of them, and its DONE has the same totals.
+  /// This end's knowledge of a FINISH in earlier sessions of a transfer. The receiver can have
+  /// finished only after such a FINISH, and its DONE has the same totals.
   package enum Earlier: Equatable, Sendable {
     case notFinished
     case finished(Tally)
@@ -104,7 +104,7 @@ package struct SenderConversation: Equatable, Sendable {
     case .verdict(let verdict): return try judged(verdict)
     case .failed(let failed): return try gaveUp(failed)
     case .done(let done): return try finished(done)
-    // What the receiver said before it knew.
+    // The receiver sent these before it knew of the failure.
     case .accept, .held, .partial, .heldEnd, .progress:
       if isSettling { return .nothing }
       return try receivedOfPart(message)
@@ -227,10 +227,10 @@ package struct SenderConversation: Equatable, Sendable {
     return .plan(plan)
   }
 
-  /// Offers a part, of which the receiver may refuse items or not. Valid in between; leads to
-  /// offered.
+  /// Offers a part. `mayRefuse` tells whether the receiver may refuse its items. Valid in between;
+  /// leads to offered.
   ///
-  /// A part of a plan that continues no transfer has nothing earlier.
+  /// `earlier` counts only if the plan continues a transfer.
   package mutating func offer(
     _ totals: PartTotals, mayRefuse: Bool, earlier: Earlier = .unknown
   ) -> ControlMessage {
@@ -264,7 +264,7 @@ package struct SenderConversation: Equatable, Sendable {
     return .drop(Drop(marks: marks))
   }
 
-  /// Ends the export, of which every DATA frame is written. Valid in streaming; leads to finishing.
+  /// Ends the export, once every DATA frame is written. Valid in streaming; leads to finishing.
   package mutating func finish(_ finish: Finish) -> ControlMessage {
     precondition(isStreaming, "the export ends while streaming")
     state = .finishing(finish.total)

@@ -1,8 +1,8 @@
-/// What the program advises about data that is there already, is missing, or is half here: each hint by which
-/// a user runs the commands again, or gives a transfer up.
+/// The hints about existing, missing and incomplete data: each hint by which a user runs the commands
+/// again, or gives a transfer up.
 ///
-/// A user who follows a hint to the letter loses nothing: what a device had stays, or gets another name.
-/// The acceptance follows each of them.
+/// A user who follows a hint to the letter loses nothing: existing data stays, or gets another name.
+/// The acceptance follows each hint.
 package enum DataHint: CaseIterable, Sendable {
   /// Names of the destination are taken, and nothing arrives.
   case namesTaken
@@ -16,13 +16,13 @@ package enum DataHint: CaseIterable, Sendable {
   case appHasDataInTrial
   /// The place of a folder is something else.
   case noFolder
-  /// Items that arrived were moved or removed later, and their user means that.
+  /// Arrived items were moved or removed later: how the user says that this was meant.
   case removalMeant
-  /// The user has jobs of cron: a command that saves them under a name that nothing has.
+  /// The user has jobs of cron: the hint has a command that saves them under a free name.
   case savingCrontab
-  /// Some items did not arrive, of folders that a user has named.
+  /// Some items of folders that the user has named did not arrive.
   case itemsMissing
-  /// Some items did not arrive, of a home.
+  /// Some items of a home did not arrive.
   case itemsMissingOfHome
   /// The destination has room for no more items.
   case noEntriesLeft
@@ -30,7 +30,7 @@ package enum DataHint: CaseIterable, Sendable {
   case oldDataKept
   /// This device's user has not taken something.
   case notTaken
-  /// The other device's user has not.
+  /// The other device's user has not taken something.
   case notTakenThere
   /// An earlier run has brought everything.
   case newerData
@@ -120,19 +120,19 @@ package enum DataHint: CaseIterable, Sendable {
     "Run both commands again, with 'peer receive \(choice) --replace': the existing data is then kept under another name."
   }
 
-  /// The place of a folder is on another disk than the rest: `path` is that of the folder there, as a word of a
-  /// command line.
+  /// The place of a folder is on another disk than the other folders. `path` is the folder's path
+  /// there, as a word of a command line.
   package static func otherDisk(at path: String) -> String {
     "One run fills one disk. Make it a folder of your own here, and run both commands again; or send this folder by "
       + "itself, and take it there: peer receive \(path)"
   }
 
-  /// How removed items arrive again: `place` says on which device they were removed, and `other` names the other one.
+  /// How removed items arrive again. `place` tells where they were removed, `other` is the other device.
   package static func arrivingAgain(_ place: String, _ other: String) -> String {
     "To let them arrive again, start 'peer receive --everything --removed again' \(place), and the same command \(other)."
   }
 
-  /// What lets apps' data, or secrets, in without a question.
+  /// How to take apps' data, or secrets, without a question.
   package static func allowing(_ options: String) -> String {
     "Start 'peer receive' with \(options), or at a terminal, where it asks."
   }

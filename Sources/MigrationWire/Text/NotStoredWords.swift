@@ -5,7 +5,7 @@ extension NotStored {
     detail(note).map { "\(reason.words) (\($0))" } ?? reason.words
   }
 
-  /// What this device knows besides the reason, or the words for the system's error.
+  /// This device's note besides the reason, or the words for the system's error.
   package func detail(_ note: String?) -> String? { note ?? error.map(ErrorWords.of) }
 }
 
