@@ -22,24 +22,24 @@ extension RelayTable {
       if ofShare[share] == 0 { ofShare[share] = nil }
     }
 
-    /// Those of a token.
+    /// The number of a token's connections.
     func count(ofToken token: Int) -> Int { ofToken[token, default: 0] }
-    /// Those of a token from one network.
+    /// The number of a token's connections from one network.
     func count(_ share: RelayTable.Share) -> Int { ofShare[share, default: 0] }
 
-    /// Whether so many more of a share are within a limit.
+    /// Whether `more` further connections of a share are within a limit.
     func hasRoom(for more: Int, _ share: RelayTable.Share, _ limit: RelayLimits.Limit) -> Bool {
       all + more <= limit.all && isBelow(limit.ofNetwork - more + 1, network: share.network)
         && isBelow(limit.ofToken - more + 1, token: share.token)
     }
 
-    /// Whether one more of a network is within its limit.
+    /// Whether one more connection from a network is within its limit.
     func isBelow(_ limit: Int, network: String) -> Bool { ofNetwork[network, default: 0] < limit }
-    /// Whether one more of a token is within its limit.
+    /// Whether one more connection of a token is within its limit.
     func isBelow(_ limit: Int, token: Int) -> Bool { ofToken[token, default: 0] < limit }
   }
 
-  /// The bytes that a token has passed on in the newest day and month.
+  /// The bytes that the relay has passed on for a token in the newest day and month.
   struct Volume: Sendable {
     private var date = RelayDate(0)
     private(set) var ofDay: UInt64 = 0
@@ -52,7 +52,7 @@ extension RelayTable {
       self.date = date
     }
 
-    /// Bytes were passed on.
+    /// The relay has passed on bytes.
     mutating func add(_ count: UInt64, on date: RelayDate) {
       turn(to: date)
       ofDay += count
@@ -60,9 +60,9 @@ extension RelayTable {
     }
   }
 
-  /// How often callers may name a place that no device has: each time costs one of a few looks.
+  /// Limits how often callers name a place that no device has: each miss costs one of a few looks.
   struct Looks: Sendable {
-    /// Of few networks: each look is one of a token too, and is forgotten after a while.
+    /// The looks of networks. They stay few: each miss costs a token's look too, and is forgotten later.
     private var ofNetwork: [String: Bucket] = [:]
     private var ofToken: [Bucket]
     private static let pace = 1 / RelayLimits.missPause
@@ -71,7 +71,7 @@ extension RelayTable {
       ofToken = Array(repeating: Bucket(full: RelayLimits.missesOfToken, now: now), count: tokens)
     }
 
-    /// Whether a caller may look; a miss takes one.
+    /// Whether a caller may look up a place; a miss takes one look.
     mutating func take(network: String, token: Int, misses: Bool, now: Double) -> Bool {
       var left = ofNetwork[network] ?? Bucket(full: RelayLimits.missesOfNetwork, now: now)
       guard left.amount(now: now, most: RelayLimits.missesOfNetwork, perSecond: Self.pace) >= 1,

@@ -4,13 +4,13 @@ import MigrationWire
 /// Runs a relay: accepts connections, gives their frames to the `RelayTable`, and moves the bytes of
 /// joined calls. One thread; it waits only for its watch.
 package final class RelayLoop {
-  /// The names of other descriptors in the watch. Those of connections come behind.
+  /// The names of descriptors in the watch; the names of connections begin at `firstLine`.
   private static let (listener, signals, firstLine): (UInt64, UInt64, UInt64) = (0, 1, 2)
   /// How many connections are accepted before the others have their turn.
   private static let batch = 64
   /// For how many seconds nothing is accepted after an error of the kernel.
   private static let pause = 0.1
-  /// How often, in milliseconds, deadlines are looked at; and flows that wait for their rate.
+  /// How often, in milliseconds, the loop looks at deadlines, and at flows that wait for their rate.
   private static let (tick, shortTick) = (1_000, 20)
   /// More unsent bytes than any honest device lets wait.
   private static let mostUnsent = 16 << 10
@@ -24,7 +24,7 @@ package final class RelayLoop {
     let socket: StreamSocket
     var input: [UInt8] = []
     var output: [UInt8] = []
-    /// What the watch looks for; nil where it does not have the connection.
+    /// The events that the watch looks for; nil if it does not watch the connection.
     var watched: Poller.Readiness?
     var call: Call?
 

@@ -6,7 +6,7 @@ extension RelayLoop {
     /// How many bytes of one direction are moved before other connections have their turn.
     private static let turn = 1 << 20
 
-    /// What stops a flow for now.
+    /// The reason why a flow rests.
     enum Rest: Equatable {
       /// It waits for bytes, or for room.
       case source
@@ -23,7 +23,7 @@ extension RelayLoop {
     private var isEnded = false
     private(set) var rest = Rest.source
 
-    /// Moves what can be moved. Returns how much has left.
+    /// Moves as many bytes as possible now. Returns how many have left.
     mutating func move(
       from source: borrowing StreamSocket, to target: borrowing StreamSocket, atMost allowance: Int,
       _ pipes: inout BytePipes

@@ -1,10 +1,10 @@
 package import MigrationWire
 
-/// Whom a relay serves, and how much it passes on.
+/// The devices that a relay serves, and the most data that it passes on.
 package struct RelaySettings: Equatable, Sendable {
-  /// Those who know one of these may use it.
+  /// A device that knows one of these tokens may use the relay.
   package var tokens: [RelayToken]
-  /// The names under which devices know it; every name, if there is none.
+  /// The names under which devices know the relay; every name is right if the set is empty.
   package var names: Set<String> = []
   /// The most bytes for one token in a day, and in a month, of UTC.
   package var daily: UInt64 = 100_000_000_000
@@ -19,8 +19,8 @@ package struct RelaySettings: Equatable, Sendable {
 package enum RelayLimits {
   /// The most tokens of a relay: each request is tried with all of them.
   package static let tokens = 16
-  /// In seconds: for the first request, for the answer to a call, of silence on a registration, and
-  /// without a byte on a joined call.
+  /// The longest times in seconds: to the first request, to the answer to a call, of silence on a
+  /// registration, and without a byte on a joined call.
   package static let request: Double = 5
   package static let answer: Double = 10
   package static let silence: Double = 60
@@ -30,9 +30,9 @@ package enum RelayLimits {
   /// Connections that have not shown a token.
   static let unproved = Limit(ofNetwork: 64, ofToken: .max, all: 1_024)
   static let registrations = Limit(ofNetwork: 64, ofToken: 2_048, all: 4_096)
-  /// Those of callers and of those who answer, which count with their callers from the call on.
+  /// Calls: a connection that answers counts with its caller, from the call on.
   static let calls = Limit(ofNetwork: 256, ofToken: 1_024, all: 2_048)
-  /// Calls that wait at one registration, and meetings of one.
+  /// The most calls that wait at one registration, and its most meetings.
   package static let waiting = 16
   package static let meetings = 64
   /// Calls of places that no device has: how many at once, and the seconds to each further one.
@@ -86,7 +86,7 @@ package struct RelayDate: Equatable, Sendable {
 }
 
 extension RelayTable {
-  /// Something of which there is so much at once, and so much more with time.
+  /// A supply that refills with time up to a limit.
   struct Bucket: Equatable, Sendable {
     private var level: Double
     private var at: Double

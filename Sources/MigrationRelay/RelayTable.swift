@@ -1,14 +1,14 @@
 package import MigrationWire
 
-/// Everything that a relay decides (Protocol §16): who may use it, who waits where, who is joined with
-/// whom, and who gives way.
+/// Makes all decisions of a relay (Protocol §16): which devices may use it, at which places they
+/// wait, which connections are joined, and which connection makes room.
 ///
 /// A value: it knows no clock, no socket and no chance. Times are seconds that count sleep.
 package struct RelayTable: Sendable {
   /// Names a connection of a run. A number is never used twice.
   package typealias ID = UInt64
 
-  /// What the loop is to do.
+  /// A task for the loop.
   package enum Action: Equatable, Sendable {
     case say(ID, RelayFrame)
     /// Sends what was said, and closes. `closed` does not follow.
@@ -28,13 +28,13 @@ package struct RelayTable: Sendable {
 
   private struct Visitor {
     let network: String
-    /// From where it has connected.
+    /// The address from which it has connected.
     let address: InternetAddress
     var stage: Stage
-    /// When it came, or when something of it was last heard.
+    /// When the connection came, or when the relay last heard from it.
     var heard: Double
     var token = 0
-    /// The share in which it counts as another one's answer.
+    /// The caller's share, in which a connection counts that answers a call.
     var joins: Share?
 
     var share: Share { joins ?? Share(token: token, network: network) }
@@ -241,8 +241,8 @@ package struct RelayTable: Sendable {
     actions.append(.say(id, .place(place)))
   }
 
-  /// One of those that are meant makes room for a newcomer that is already counted: one of the
-  /// largest share, of equal ones the newcomer's, and of this the one without a call for longest.
+  /// A registration that satisfies `isMeant` makes room for a newcomer, which is counted already: of
+  /// the largest share, at best of the newcomer's token, the registration without a call for longest.
   private mutating func giveWay(to newcomer: Visitor, byToken: Bool, _ isMeant: (Visitor) -> Bool) {
     typealias Rank = (size: Int, isOthers: Int, ofShare: Int, lastCall: Double, id: ID)
     var first: Rank?
@@ -260,7 +260,7 @@ package struct RelayTable: Sendable {
     refuse(first.id, .busy, wait: RelayLimits.missPause)
   }
 
-  /// The first free place behind a random one, of the fewest digits of which enough are free.
+  /// The first free place behind a random place, in the shortest length with enough free places.
   private func freePlace(_ random: [UInt8]) -> RelayPlace {
     let chance = random.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     for length in RelayPlace.lengths {
