@@ -2,7 +2,7 @@ package import MigrationSystem
 
 /// Announces a service on every network of this device, until it is withdrawn or deallocated.
 ///
-/// It handles networks that come and go, and the lack of any network; its owner need not.
+/// It handles networks that come and go, and the lack of any network.
 package final class Announcement: Sendable {
   /// The time that the goodbye may take: it is sent immediately, unless the machine is very busy.
   private static let patience: Duration = .milliseconds(500)

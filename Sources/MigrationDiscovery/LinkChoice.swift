@@ -1,12 +1,12 @@
 import MigrationSystem
 
 extension OpenLinks {
-  /// The interfaces of this device on which to find and announce devices. A value; the interfaces are
-  /// given.
+  /// Chooses the interfaces on which this device finds and announces devices. A value; the caller
+  /// lists the interfaces.
   struct LinkChoice: Equatable, Sendable {
     /// Only a server with a network for each of many guests has more interfaces. Interfaces of
-    /// default routes are preferred, then physical ones before virtual ones, such as a bridge for
-    /// guests.
+    /// default routes come first, then physical interfaces, then virtual interfaces such as a
+    /// bridge for guests.
     static let mostInterfaces = 16
     /// More addresses of one interface would not fit into a packet.
     static let mostAddresses = 16

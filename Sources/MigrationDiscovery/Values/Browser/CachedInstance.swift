@@ -7,8 +7,8 @@ struct CachedInstance: Sendable {
   /// The longest pause between two questions for the same records, in seconds.
   private static let longestPause = 60.0
 
-  /// The device that announced it: if there are too many instances, those of the device with the
-  /// most are dropped.
+  /// The device that announced it. If there are too many instances, the device with the most
+  /// instances loses some.
   var source: IPAddress
   /// The link on which it was last heard, and on which it is asked.
   var link: Link

@@ -1,4 +1,4 @@
-/// The path of packets: an interface with a family.
+/// The way of packets: an interface with an address family.
 package struct Link: Hashable, Comparable, Sendable {
   /// The interface's index.
   package let interface: UInt32

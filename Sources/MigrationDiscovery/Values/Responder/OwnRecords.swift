@@ -2,7 +2,7 @@
 struct OwnRecords: Sendable {
   /// The lifetime of records that name the host, in seconds (RFC 6762 §10).
   static let hostTTL: UInt32 = 120
-  /// The lifetime of the others.
+  /// The lifetime of other records.
   static let otherTTL: UInt32 = 4500
   /// The longest lifetime in an answer to a plain resolver (§6.7).
   static let legacyTTL: UInt32 = 10
@@ -19,7 +19,7 @@ struct OwnRecords: Sendable {
     textBytes = Service.text(ofInstance: service.instance)
   }
 
-  /// The records of a kind; none if there are no such addresses.
+  /// The records of a kind; empty for a family of which the link has no address.
   func records(_ kind: AnswerKind, _ addresses: [IPAddress]) -> [DNSRecord] {
     switch kind {
     case .pointer: [DNSRecord(ServiceNames.type, .pointer(instance), ttl: Self.otherTTL)]
