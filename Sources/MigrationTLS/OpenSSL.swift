@@ -11,15 +11,15 @@ package enum OpenSSL {
   /// Chooses OpenSSL's memory, and has it keep its tables when the process calls `exit`: threads of a
   /// transfer may still use them then, and the process would crash or hang.
   ///
-  /// OpenSSL listens to this only before its first use in a process, so each function that may be
-  /// the first one calls this.
+  /// OpenSSL accepts this only before its first use in a process, so each function that may be the
+  /// first use calls it.
   static func begin() { _ = keepsTables }
 
   /// Empties this thread's error queue, so that it later has the reasons of the next calls only.
   /// This may be the first use of OpenSSL, too.
   static func clearErrors() {
     begin()
-    // Emptying an empty queue takes six times as long as looking.
+    // Emptying an empty queue takes six times as long as looking into it.
     if ERR_peek_error() != 0 { ERR_clear_error() }
   }
 

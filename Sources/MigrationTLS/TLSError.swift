@@ -17,7 +17,7 @@ package struct TLSError: Error, Sendable, Equatable {
     case certificateUnacceptable = "the certificate is not acceptable"
     /// The peer shows our own key.
     case reflected = "the other side shows our own key"
-    /// A SPAKE2 share is not a point that may be worked with.
+    /// A SPAKE2 share is not a valid point.
     case invalidShare = "the pairing share is invalid"
     /// The bytes of a stored identity are not valid.
     case invalidIdentity = "the stored identity is damaged"

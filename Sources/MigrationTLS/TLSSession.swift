@@ -27,7 +27,7 @@ package import MigrationWire
   /// The fingerprint of the peer's key, once the handshake has finished.
   package private(set) var peerFingerprint: KeyFingerprint?
 
-  /// The key of a peer that was refused because another one is pinned.
+  /// The key of a peer that was refused because another key is pinned.
   package var stranger: KeyFingerprint? { unsafe transport.pointee.stranger }
 
   /// How often our sending key has been renewed.

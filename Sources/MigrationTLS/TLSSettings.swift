@@ -5,7 +5,7 @@ import MigrationWire
 ///
 /// OpenSSL's defaults are set as well, because a system's openssl.cnf may have changed them.
 extension TLSContext {
-  /// The most bytes of certificates that a peer may show. This program's have about 300.
+  /// The most bytes of certificates that a peer may show. This program's certificate has about 300.
   private static let certificateLimit = 4096
 
   /// Key exchange groups by preference. OpenSSL before version 3.5 does not know the first group of
