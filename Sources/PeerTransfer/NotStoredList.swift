@@ -15,7 +15,7 @@ package struct NotStoredList: Equatable, Sendable {
   /// folders do not count.
   package private(set) var hasFailures = false
 
-  /// The first items that were omitted because something else has their names.
+  /// The first items that were left out because something else has their names.
   package private(set) var differing: [Named] = []
   /// The first items that were saved under another name, with that name.
   package private(set) var renamed: [Renaming] = []

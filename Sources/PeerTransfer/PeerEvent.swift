@@ -49,7 +49,7 @@ public enum PeerEvent: Equatable, Sendable {
   case notStored(PeerPath, by: PeerParty, reason: String)
   /// An item was saved under another name, since its own was taken.
   case renamed(PeerPath, as: PeerPath)
-  /// One of several parts of the transfer was not taken, or has failed; the others continue.
+  /// A part of the transfer was not taken, or has failed; the other parts continue.
   case partFailed(name: String, PeerError)
   /// The transfer is done.
   case done(PeerResult)
