@@ -22,7 +22,7 @@ static int is_test;
 // processes.
 static char entry[PATH_MAX] = VARIABLE "=";
 static char *const preferences = entry + sizeof VARIABLE;
-// A variable that briefly gave its place in the environment to that entry.
+// The variable that the entry briefly replaces in the environment.
 static char **lent;
 static char *lender;
 
@@ -37,8 +37,8 @@ static int find_test(void) {
 
 static int begins(const char *text, const char *beginning) { return !strncmp(text, beginning, strlen(beginning)); }
 
-// Makes a directory's name that other processes cannot guess. A file with this name is therefore
-// this process's.
+// Makes a directory's name that other processes cannot guess. A file with this name therefore
+// belongs to this process.
 static int name_preferences(const char *temporary) {
   unsigned char chance[16];
   if (!temporary || *temporary != '/' || strlen(temporary) > PATH_MAX / 2) temporary = "/tmp";
@@ -51,8 +51,8 @@ static int name_preferences(const char *temporary) {
 }
 
 // Runs before any library begins, including Foundation. The environment cannot grow yet: the C
-// library would forget a new variable now. Another variable therefore lends its place: one that no
-// library reads when it begins, or HOME if there is no other.
+// library would forget a new variable now. The entry therefore replaces another variable for a
+// while: a variable that no library reads when it begins, or HOME if there is no other.
 static void before_libraries(int count, char **arguments, char **environment) {
   (void)count;
   (void)arguments;

@@ -26,7 +26,7 @@
 #define SYS_fchmodat2 452
 #endif
 
-// Every function here returns a negative error number if it fails.
+// Every function in this file returns a negative error number if it fails.
 
 // The caller's memory
 
@@ -51,7 +51,7 @@ static int read_text(pid_t caller, uint64_t address, char *text, size_t size, in
   return -error_if_long;
 }
 
-// The item that is meant
+// The item that a call names
 
 static int open_beside(int directory, const char *path, int flags, uint64_t resolve) {
   struct open_how how = {.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags), .resolve = resolve};
@@ -130,7 +130,7 @@ static int open_below(int directory, const char *name) {
 static int admitted(int file, const int *directories, size_t count) {
   struct stat status;
   if (fstat(file, &status) == -1) return -errno;
-  // The item may be renamed meanwhile, then it has another name at the next look.
+  // If another process renames the item meanwhile, the next look finds its new name.
   for (int look = 0; look < 8; look++) {
     char name[PATH_MAX];
     int result = name_of(file, name, sizeof name);
@@ -157,7 +157,7 @@ struct change {
   int directory, flags, has_path;
   uint64_t path;
   uint64_t values[4];
-  // How times are given.
+  // The form of the times.
   enum { in_nanoseconds, in_microseconds, in_seconds } form;
 };
 
@@ -289,7 +289,7 @@ static int result_of(int listener, const struct seccomp_notif *question, const i
 }
 
 int csystem_answer(int listener, const int *directories, size_t count) {
-  // The kernel's structure may be larger than that of the headers.
+  // The kernel's structure may be larger than the structure of the headers.
   union {
     struct seccomp_notif question;
     char room[512];

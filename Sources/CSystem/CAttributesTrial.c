@@ -14,12 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Has an empty path resolved, which only a process finds that can read this one's memory.
+// Makes a call with an empty path, which the parent can answer only if it can read this memory.
 static void ask(int report, pid_t parent) {
   struct csystem_calls filter;
-  // Without this process it would wait for an answer for good, and keep its locks.
+  // This process ends with its parent: otherwise it would wait for an answer, and keep locks.
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1 || getppid() != parent) _exit(1);
-  // Its memory can be read as that of a program, even if this process has secret memory.
+  // The parent can read this memory as it reads a program's, even if its own memory is secret.
   prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
   if (csystem_write_calls(&filter, csystem_calls_ask) == -1 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1) _exit(1);
   int listener = csystem_filter_calls(&filter);
@@ -31,7 +31,7 @@ static int answers(int report) {
   int listener;
   char byte;
   if (csystem_receive_packet(report, &byte, 1, &listener, 1) != 1 || listener == -1) return 0;
-  // A process that was killed asks nothing.
+  // A process that was killed makes no call.
   struct pollfd question = {.fd = listener, .events = POLLIN};
   int result = poll(&question, 1, 10000) == 1 ? csystem_answer(listener, NULL, 0) : -1;
   close(listener);

@@ -56,10 +56,10 @@ static const short allowed[] = {
     // Its own signals.
     __NR_rt_sigaction, __NR_rt_sigprocmask, __NR_rt_sigpending, __NR_rt_sigtimedwait, __NR_rt_sigsuspend,
     __NR_rt_sigreturn, __NR_sigaltstack,
-    // The process: its end, its program, its groups; a waiting for child processes finds none.
+    // The process: its end, its program, its groups. It has no child processes to wait for.
     __NR_exit, __NR_exit_group, __NR_execve, __NR_execveat, __NR_wait4, __NR_waitid, __NR_getpid, __NR_getppid,
     __NR_getpgid, __NR_setpgid, __NR_getsid, __NR_setsid, __NR_getrlimit, __NR_setrlimit, __NR_getrusage,
-    // Its users: root has no right left to become another user.
+    // Its users: even root has no right left to become another user.
     __NR_getuid, __NR_geteuid, __NR_getgid, __NR_getegid, __NR_getresuid, __NR_getresgid, __NR_getgroups, __NR_setuid,
     __NR_setgid, __NR_setreuid, __NR_setregid, __NR_setresuid, __NR_setresgid, __NR_setfsuid, __NR_setfsgid,
     __NR_capget, __NR_capset,
@@ -96,7 +96,7 @@ static const short missing[] = {
     // Their objects are few, and all processes of the machine, or of the user, share them.
     __NR_io_setup, __NR_io_submit, __NR_io_getevents, __NR_io_cancel, __NR_io_destroy, __NR_io_pgetevents,
     __NR_inotify_init1, __NR_inotify_rm_watch,
-    // Newer forms of calls that are put to the listener.
+    // Newer forms of the calls that the listener answers.
     call_setxattrat, call_removexattrat, call_file_setattr,
 #ifdef __x86_64__
     __NR_futimesat, __NR_inotify_init,
@@ -138,7 +138,7 @@ static const uint32_t options[] = {
     50, 51, 54, 55, 56, 60, 61, 63, 64, 65, 66,
 };
 
-// The ways of scheduling that leave the processors to others; those in real time do not.
+// The scheduling policies that share the processors with other processes; real time does not.
 static const uint32_t policies[] = {SCHED_OTHER, SCHED_BATCH, SCHED_IDLE};
 
 static const struct csystem_call_rule rules[] = {
@@ -182,7 +182,7 @@ static const struct csystem_call_rule rules[] = {
     RULE(__NR_setpriority, 1, itself, 0, EPERM),
     RULE(__NR_ioprio_set, 0, value, 1 /* IOPRIO_WHO_PROCESS */, EPERM),
     RULE(__NR_ioprio_set, 1, itself, 0, EPERM),
-    // Only the question.
+    // Only the call that asks for the personality.
     RULE(__NR_personality, 0, value, 0xffffffff, EPERM),
 };
 
@@ -191,7 +191,7 @@ int csystem_write_calls(struct csystem_calls *filter, int ways) {
   *filter = (struct csystem_calls){.length = 0};
   if (ways != 0) {
     filter->flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
-    // A signal must not interrupt a call that is being made, and have it made twice.
+    // A signal must not interrupt a call while the listener makes it: it would be made twice.
     filter->optional_flags = SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
   }
   uint32_t verdicts[LAST_CONSIDERED + 1];

@@ -15,28 +15,28 @@
 struct csystem_calls {
   // 0 on an architecture without a filter.
   size_t length;
-  // Those of seccomp(2), and those that an older kernel does without.
+  // The flags of seccomp(2), and the flags that may be missing in an older kernel.
   unsigned long flags, optional_flags;
   struct sock_filter code[1024];
 };
 
 // Ways of filtering an extension's calls, to be combined.
 enum {
-  // Calls that change modes, owners, times and attributes of files are put to the filter's
-  // listener, instead of being allowed.
+  // The filter's listener answers the calls that change modes, owners, times and attributes of
+  // files; otherwise the filter allows them.
   csystem_calls_ask = 1,
-  // As well calls that truncate files, which the kernel's Landlock does not restrict.
+  // The listener also answers calls that truncate files, which Landlock before version 3 allows.
   csystem_calls_ask_truncating = 2,
 };
 
-// Writes the filter of an extension, which lists what is allowed. -1 if this architecture has none.
+// Writes the filter of an extension, a list of allowed calls. -1 if this architecture has no filter.
 int csystem_write_calls(struct csystem_calls *filter, int ways);
 
-// Writes the filter of a receiver, which lists what is refused: the calls by which it could act in
-// other programs. `reaches_services` leaves it the sockets of this machine's services.
+// Writes the filter of a receiver, a list of refused calls: the calls by which it could act in
+// other programs. With `reaches_services`, it may use the sockets of this machine's services.
 int csystem_write_receiver_calls(struct csystem_calls *filter, int reaches_services);
 
-// Filters the calls of this thread from now on; before, it has given up the right to gain rights.
+// Filters the calls of this thread from now on. The thread has set `no_new_privs` before.
 // Returns the listener's descriptor if the filter was written to ask, otherwise 0; -1 on failure,
 // with EBUSY if another listener answers for this process already. Only system calls, for use
 // between fork and exec.

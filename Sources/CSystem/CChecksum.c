@@ -7,8 +7,8 @@
 #include <sys/auxv.h>
 #endif
 
-// CRC-32C with reflected bits (RFC 3720). A lane is the CRC of every third word of 8 bytes, and the
-// three lanes depend on each other in nothing: a processor computes them side by side.
+// CRC-32C with reflected bits (RFC 3720). A lane is the CRC of every third word of 8 bytes. The
+// three lanes are independent, so a processor computes them side by side.
 
 enum { word = 8, lanes = 3 };
 
@@ -21,7 +21,7 @@ enum { word = 8, lanes = 3 };
   }                                                                                                                   \
   crc[0] = lane0, crc[1] = lane1, crc[2] = lane2
 
-// tables[n][b]: what the byte b leaves when n zero bytes follow it.
+// tables[n][b]: the remainder of the byte b with n zero bytes behind it.
 static uint32_t tables[word][256];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

@@ -67,7 +67,7 @@ static void put_condition(struct csystem_calls *filter, const struct csystem_cal
   give(filter, SECCOMP_RET_ERRNO | (uint32_t)rule->error);
 }
 
-// The rules of one call, which are all that decides about it. Returns the index of the next call's.
+// Writes the rules of one call: they alone decide about it. Returns the index of the next call's.
 static size_t put_call(struct csystem_calls *filter, const struct csystem_call_rule *rules, size_t count, size_t first) {
   size_t begin = filter->length, index = first;
   compare(filter, BPF_JEQ, (uint32_t)rules[first].call, 0, 0);
@@ -98,7 +98,7 @@ int csystem_write_filter(
     compare(filter, BPF_JGT, (uint32_t)last, 1, 0);
     give(filter, verdicts[first]);
   }
-  // As well the numbers of the second interface of x86-64, which begin at 0x40000000.
+  // Also the numbers of the second interface of x86-64, which begin at 0x40000000.
   compare(filter, BPF_JGT, LAST_CONSIDERED, 0, 1);
   give(filter, SECCOMP_RET_ERRNO | ENOSYS);
   give(filter, usual);

@@ -32,13 +32,13 @@ enum csystem_condition {
   not_value,
   any_bit_of,
   not_all_bits_of,
-  // Of its bits in the value, one of a list.
+  // The argument's bits that the value selects, as a number, are in a list.
   one_of,
   // Flags of opening: a file that is truncated is opened for writing.
   truncates_only_to_write,
 };
 
-// A call fails with the error unless the condition holds. All rules of a call stand together.
+// A call fails with the error unless the condition holds. All rules of a call are in a row.
 struct csystem_call_rule {
   short call;
   short argument;
@@ -58,8 +58,8 @@ struct csystem_call_rule {
 
 void csystem_set_verdicts(uint32_t *verdicts, const short *calls, size_t count, uint32_t verdict);
 
-// Writes a filter: the rules decide about the calls that they name, and else the verdicts, of which
-// there is one for each call up to the newest. `usual` is the most frequent verdict. -1 if this
+// Writes a filter. The rules decide about the calls that they name; the verdicts, one for each call
+// up to the newest, decide about all others. `usual` is the most frequent verdict. -1 if this
 // architecture has no filter.
 int csystem_write_filter(
     struct csystem_calls *filter, const struct csystem_call_rule *rules, size_t count, const uint32_t *verdicts,

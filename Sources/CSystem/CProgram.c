@@ -41,8 +41,8 @@ pid_t csystem_run(const char *program, char *const arguments[], const int descri
   return -1;
 }
 
-// Reads the kernel's answer about a connection. Without such a connection, the kernel may answer about another
-// socket of that port, and it says 0 for the owner of a socket that no process has any more.
+// Reads the kernel's answer about a connection. Without such a connection, the kernel may answer
+// about another socket of that port. For a socket without a process, the kernel reports the owner 0.
 static int read_owner(int netlink, const struct inet_diag_sockid *asked, uint32_t *owner) {
   union {
     struct nlmsghdr header;
@@ -63,7 +63,7 @@ static int read_owner(int netlink, const struct inet_diag_sockid *asked, uint32_
   return 0;
 }
 
-// Whether a connection has its other end; otherwise the kernel's answer may be about a later one.
+// Whether the other end of a connection is open. If not, the kernel may answer about a later connection.
 static int is_established(int connection) {
   struct tcp_info info = {0};
   socklen_t length = sizeof info;

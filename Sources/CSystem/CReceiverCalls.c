@@ -15,8 +15,8 @@
 
 #if defined(__x86_64__) || defined(__aarch64__)
 
-// Calls that reach into other processes. It reads the memory of an extension, which is its child:
-// Landlock keeps it from that of others.
+// Calls that reach into other processes. The receiver may read memory: it needs that of its child,
+// an extension, and Landlock keeps it from the memory of other processes.
 static const short refused[] = {
     __NR_ptrace, __NR_process_vm_writev, call_pidfd_getfd, __NR_perf_event_open, __NR_bpf, __NR_userfaultfd,
 };
@@ -28,7 +28,7 @@ static const short without_access[] = {
     __NR_mq_unlink, __NR_mq_timedsend, __NR_mq_timedreceive, __NR_mq_notify, __NR_mq_getsetattr,
 };
 
-// Queues of calls that no filter sees.
+// Queues of calls, which a filter cannot check.
 static const short missing[] = {call_io_uring_setup, call_io_uring_enter, call_io_uring_register};
 
 // The network, and the kernel's answers about it.
@@ -38,7 +38,7 @@ static const uint32_t families[] = {AF_INET, AF_INET6, AF_NETLINK};
 static const uint32_t pairs[] = {SOCK_STREAM, SOCK_SEQPACKET};
 enum { kind_of_socket = 0xf };
 
-// The last ones put words into the terminal, as if its user had typed them.
+// The two ioctl commands type into the terminal, as if its user had done so.
 static const struct csystem_call_rule rules[] = {
     ONE_OF(__NR_socketpair, 1, kind_of_socket, pairs, EACCES),
     RULE(__NR_ioctl, 1, not_value, TIOCSTI, EPERM),
@@ -55,7 +55,7 @@ int csystem_write_receiver_calls(struct csystem_calls *filter, int reaches_servi
   SET_VERDICTS(verdicts, refused, SECCOMP_RET_ERRNO | EPERM);
   SET_VERDICTS(verdicts, without_access, SECCOMP_RET_ERRNO | EACCES);
   SET_VERDICTS(verdicts, missing, SECCOMP_RET_ERRNO | ENOSYS);
-  // The rule about sockets is the last one.
+  // The rule about sockets is the last rule.
   return csystem_write_filter(filter, rules, rule_count - (reaches_services != 0), verdicts, SECCOMP_RET_ALLOW);
 }
 
@@ -80,8 +80,8 @@ static int can_make(int family) {
   return made != -1 || errno == EAFNOSUPPORT;
 }
 
-// Tries the filter in another process: where a program is translated for another processor, a filter
-// for its own ends it.
+// Tries the filter in another process: if an emulator translates the program for another processor,
+// a filter for the program's processor ends the process.
 static int works(struct csystem_calls *filter, int reaches_services) {
   pid_t child = fork();
   if (child == 0) {

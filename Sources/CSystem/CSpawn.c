@@ -108,7 +108,7 @@ static int limit(int resource, uint64_t most) {
 static void volunteer(void) {
   int file = open("/proc/self/oom_score_adj", O_WRONLY);
   if (file == -1) return;
-  // If it fails, the limits hold all the same.
+  // If this fails, the limits apply anyway.
   (void)!write(file, "1000", 4);
   close(file);
 }
@@ -187,7 +187,7 @@ static int prepare(
 }
 
 static void run_child(const struct csystem_spawn *what, struct csystem_calls *filter, pid_t parent, int report) {
-  // Not of the size of the message that passes the listener on.
+  // This message has another size than the message that passes the listener on.
   int message[2] = {0, 0};
   if (prepare(what, filter, parent, report, &message[0]) == 0) {
     message[0] = 6;
@@ -231,8 +231,8 @@ static int ways_of(const struct csystem_spawn *what) {
   return csystem_calls_ask | (csystem_landlock_version() < 3 ? csystem_calls_ask_truncating : 0);
 }
 
-// Reads the child's reports until it becomes the program, or fails: then returns its step, and in
-// errno the reason. Otherwise 0, and the listener.
+// Reads the child's reports until it becomes the program: returns 0, and the listener. If the child
+// fails, returns its step, and the reason in errno.
 static int hear(int report, int *listener) {
   while (1) {
     int message[2], descriptor;

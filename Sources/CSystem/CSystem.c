@@ -150,7 +150,7 @@ static struct timespec time_of(struct statx_timestamp stamp) {
   return (struct timespec){.tv_sec = stamp.tv_sec, .tv_nsec = stamp.tv_nsec};
 }
 
-// The status by statx, as `flags` say; with `how` of them, fstatat replaces it where it is missing.
+// The status by statx with `flags`. Without statx, the status by fstatat with the flags `how`.
 static int status_by_statx(
     int directory, const char *name, int flags, int how, struct stat *status, uint64_t *attributes, uint64_t *mount) {
   struct statx found;
@@ -162,7 +162,7 @@ static int status_by_statx(
     return -1;
   }
   *attributes = found.stx_attributes & found.stx_attributes_mask;
-  // Kernels before 5.8 do not say.
+  // Kernels before 5.8 do not report the mount.
   if (found.stx_mask & STATX_MNT_ID) *mount = found.stx_mnt_id;
   memset(status, 0, sizeof *status);
   status->st_dev = makedev(found.stx_dev_major, found.stx_dev_minor);

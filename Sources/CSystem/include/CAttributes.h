@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-// Whether calls of a confined process can be answered here. Tries it, with a process.
+// Whether this machine can answer calls of a confined process. Tries it with another process.
 int csystem_can_answer(void);
 
 // Takes the next call from a listener, and answers it. A call about one of the given directories,
@@ -17,6 +17,6 @@ int csystem_can_answer(void);
 // without any link. It counts as an item below only if that leads to the same item.
 int csystem_answer(int listener, const int *directories, size_t count);
 
-// From now on the calling thread has no more of root's rights than a confined process, except to
-// read the memory of such a process.
+// From now on the calling thread has only a confined process's part of root's rights, and may read
+// the memory of such a process.
 int csystem_keep_file_rights(void);

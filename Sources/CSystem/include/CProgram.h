@@ -6,9 +6,9 @@
 // Programs that this one starts for its user, with all of its rights, and the owners of connections
 // on this machine.
 
-// Starts a program, which is looked for in PATH if its name has no slash, with three descriptors as
-// its standard ones and no other. It has a process group of its own, or a session of its own, so
-// that a terminal does not end it. Returns its number, or -1.
+// Starts a program with three descriptors as its standard descriptors and no other descriptor. A
+// name without a slash is looked up in PATH. The program has its own process group, or its own
+// session, so that a terminal does not end it. Returns its number, or -1.
 pid_t csystem_run(const char *program, char *const arguments[], const int descriptors[3], int has_session);
 
 // Asks the kernel which user owns the other end of an accepted connection from 127.0.0.1 to 127.0.0.1.

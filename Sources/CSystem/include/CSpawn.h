@@ -46,7 +46,7 @@ struct csystem_spawn {
   // not cover modes, owners and times.
   int is_sealed;
   const char *changeable;
-  // Whether instead its calls that change those are put to a listener, which this process answers.
+  // Whether a listener of this process instead answers its calls that change modes, owners, times.
   int is_answered;
   // Limits: open files, bytes of private memory.
   uint64_t files;
@@ -60,19 +60,19 @@ int csystem_landlock_version(void);
 int csystem_has_call_filter(void);
 
 // From now on this thread, and the threads that it starts, can create, change and remove items only
-// in these directories, and can write to the few devices that every program writes to; where the
-// kernel can restrict that, it can signal only its own processes, and reach no socket of another
-// program that has no path. Returns 0 if the kernel cannot do that without forbidding moves between
+// in these directories. They can still write to the few devices that every program writes to. If
+// the kernel can restrict it, they signal only this program's processes, and reach no socket
+// without a path of another program. Returns 0 if the kernel would also forbid moves between
 // directories; 1 on success, -1 on failure. Open files are not affected.
 int csystem_confine_writing(const char *const *directories, size_t count);
 
-// From now on this thread, and the threads and processes that it starts, cannot reach other programs:
-// by the sockets of this machine's services (unless it may reach those), by their memory, by queues
-// and keys of the kernel, or by the terminal's input. Tried in another process first: 0 if that
-// fails; 1 on success, -1 on failure. Open sockets are not affected.
+// From now on this thread, and the threads and processes that it starts, cannot reach other
+// programs by the sockets of this machine's services (unless `reaches_services`), by their memory,
+// by queues and keys of the kernel, or by the terminal's input. Tries this in another process
+// first. Returns 0 if the trial fails; 1 on success, -1 on failure. Open sockets are not affected.
 int csystem_leave_others(int reaches_services);
 
-// Whether a process can be given private mounts here. Tries it, in a process.
+// Whether a process can get private mounts on this machine. Tries it in another process.
 int csystem_has_own_mounts(void);
 
 // Starts a process. Returns its number, in `process` a descriptor that becomes readable when the

@@ -68,11 +68,11 @@ int csystem_file_system_uuid(int descriptor, uint64_t *high, uint64_t *low);
 // The result of fstat, requested from the server or daemon behind the file system and not from the
 // kernel's cache.
 int csystem_fresh_status(int descriptor, struct stat *status);
-// The result of fstatat for a name, without following a link, and the flags of the file system, as
-// statx has them; none where it has no statx.
+// The result of fstatat for a name, without following a link, and the file system's flags as statx
+// reports them; no flags without statx.
 int csystem_flagged_status(int directory, const char *name, struct stat *status, uint64_t *flags);
-// The result of fstatat for a name, without following a link, and the number of the mount that has
-// it; zero where the kernel does not say. An empty name is the directory itself.
+// The result of fstatat for a name, without following a link, and the number of its mount; zero if
+// the kernel does not report it. An empty name is the directory itself.
 int csystem_mounted_status(int directory, const char *name, struct stat *status, uint64_t *mount);
 
 // All of these close on exec; sockets and event descriptors do not block.
@@ -84,8 +84,8 @@ int csystem_event(void);
 int csystem_clear_event(int descriptor);
 int csystem_signal_event(int descriptor);
 
-// A watch of descriptors by epoll. Each has a name; the events are those of poll. `csystem_watch_set`
-// takes EPOLL_CTL_ADD (1), EPOLL_CTL_DEL (2) or EPOLL_CTL_MOD (3).
+// A watch of descriptors by epoll. Each descriptor has a name; the events have poll's numbers.
+// `csystem_watch_set` takes EPOLL_CTL_ADD (1), EPOLL_CTL_DEL (2) or EPOLL_CTL_MOD (3).
 struct csystem_watched {
   uint64_t name;
   uint32_t events;
@@ -150,8 +150,8 @@ int csystem_next_signal(int descriptor);
 ssize_t csystem_random(void *buffer, size_t size);
 int csystem_name_thread(const char *name);
 
-// The three lanes of a chunk's check (Protocol.md, 9.3), by the processor's instruction for CRC-32C,
-// or by a table where it has none or `is_plain` is not 0.
+// The three lanes of a chunk's check (Protocol.md, 9.3), by the processor's instruction for
+// CRC-32C; by a table if the processor has no such instruction, or if `is_plain` is not 0.
 void csystem_check_lanes(const void *bytes, size_t count, int is_plain, uint32_t lanes[3]);
 
 // Marks the calling thread as an event loop's thread until it ends.
