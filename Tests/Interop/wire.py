@@ -239,8 +239,8 @@ def check_ack(ack):
     require(ack.durable <= ack.written, "more is durable than written")
 
 
-def check_ways(ways):
-    require(len(ways.listening or []) + len(ways.dialling or []) <= 16, "more than 16 addresses")
+def check_addresses(addresses):
+    require(len(addresses.listening or []) + len(addresses.dialling or []) <= 16, "more than 16 addresses")
 
 
 def size_of(unknown):
@@ -279,7 +279,7 @@ def check_parts(verdict):
 
 RULES = {"GREETING": check_greeting, "PARTIAL": check_ranges, "NOT_STORED": check_not_stored, "PROGRESS": check_progress,
          "DONE": check_done, "PLAN": check_plan, "VERDICT": check_parts, "JOIN": check_join, "DATA": check_data,
-         "ACK": check_ack, "ADDRESSES": check_ways}
+         "ACK": check_ack, "ADDRESSES": check_addresses}
 """What the forms do not say of a message, by its name."""
 
 
