@@ -59,7 +59,7 @@ extension Course {
     tally.relays += 1
   }
 
-  /// The relay runs from now on, whatever has happened.
+  /// The relay runs from now on, also if it was stopped or killed.
   mutating func raiseRelay() {
     if between?.isAsked == true { killRelay(false) }
     if let relay = between, relay.process == nil { between?.startsAt = 0 }
