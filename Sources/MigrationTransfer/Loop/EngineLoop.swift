@@ -1,3 +1,4 @@
+import MigrationArchive
 import MigrationEngine
 import MigrationSystem
 import MigrationWire

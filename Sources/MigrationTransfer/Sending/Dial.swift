@@ -1,3 +1,4 @@
+import MigrationArchive
 package import MigrationEngine
 import MigrationSystem
 import MigrationTLS
