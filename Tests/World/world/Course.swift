@@ -335,12 +335,11 @@ struct Course {
     isExcused = true
     switch world_draw(13) {
     case 0, 1, 2:
-      kill(index)
-      _ = again(index)
+      restart(index)
     case 3, 4: losePower(index)
     case 5, 6, 7: startOther(Other(rawValue: world_draw(3))!, index)
-    case 8, 9, 10: if world_cut(0) { tally.cuts += 1 }
-    case 11: if world_cut(world_draw(100 * Self.second)) { tally.stalls += 1 }
+    case 8, 9, 10: cut(for: 0)
+    case 11: cut(for: world_draw(100 * Self.second))
     default:
       world_lose_writes()
       losses += 1
@@ -356,6 +355,18 @@ struct Course {
     users[index].wasTold = users[index].wasTold || world_told(process) > 0
     if index == 1 { watch.senderHasDied() }
     tally.kills += 1
+  }
+
+  /// A user's process dies, and the user starts another one, if there is a reason.
+  mutating func restart(_ index: Int) {
+    kill(index)
+    _ = again(index)
+  }
+
+  /// A connection is cut, or stalls for some time.
+  mutating func cut(for time: UInt64) {
+    guard world_cut(time) else { return }
+    if time == 0 { tally.cuts += 1 } else { tally.stalls += 1 }
   }
 
   mutating func losePower(_ index: Int) {
@@ -388,8 +399,7 @@ struct Course {
     var status = stat()
     lstat("\(sources[0].folder)/\(folder)", &status)
     world_shut(UInt64(status.st_ino))
-    kill(1)
-    _ = again(1)
+    restart(1)
   }
 
   // MARK: What is promised

@@ -17,8 +17,10 @@ enum Ends {
   /// Another home of the new device's user.
   static let otherHome = "\(ground)/other-home"
   private static let port: UInt16 = 47470
-  private static let patience = 60.0
   static let code = PairingCode(number: 1_234_567)
+
+  /// For how many seconds an end tries again: at a relay as long as by default.
+  private static func patience(through relay: RelayAccess?) -> Double { relay == nil ? 60 : 600 }
 
   private final class Conduct {
     let body: () throws -> Void
@@ -60,7 +62,7 @@ enum Ends {
   ) throws {
     var options = Receiver.Options(
       listen: HostAndPort(host: "127.0.0.1", port: port), label: "new", software: "world",
-      giveUpAfter: relay == nil ? patience : 10 * patience)
+      giveUpAfter: patience(through: relay))
     options.code = code
     options.relay = relay
     options.keepsPairings = remembers
@@ -86,7 +88,7 @@ enum Ends {
   ) throws {
     var options = Sender.Options(
       target: relay == nil ? .host(HostAndPort(host: "127.0.0.1", port: port)) : .relay, label: "old",
-      software: "world", streams: streams, giveUpAfter: relay == nil ? patience : 10 * patience)
+      software: "world", streams: streams, giveUpAfter: patience(through: relay))
     options.relay = relay
     options.keepsPairing = remembers
     if remembers { options.knownDevices = .migrating(isKept: true) }

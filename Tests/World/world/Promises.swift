@@ -42,15 +42,15 @@ enum Promises {
   }
 
   /// Whether the sender has a record of a transfer that has come to its end.
-  static var isEndUntold: Bool {
-    let listing = try? TransferStore(home: Array(Ends.oldHome.utf8)).list()
-    return listing?.transfers.contains(where: \.remembered.isDone) ?? false
-  }
+  static var isEndUntold: Bool { hasSent { $0 } }
 
   /// Whether the sender has a record of a transfer whose end it does not know.
-  static var isEndUnknown: Bool {
+  static var isEndUnknown: Bool { hasSent { !$0 } }
+
+  /// Whether the sender has a record of a transfer for which that is so: that it is done.
+  private static func hasSent(_ isMeant: (Bool) -> Bool) -> Bool {
     let listing = try? TransferStore(home: Array(Ends.oldHome.utf8)).list()
-    return listing?.transfers.contains { !$0.remembered.isDone } ?? false
+    return listing?.transfers.contains { isMeant($0.remembered.isDone) } ?? false
   }
 
   /// Whether the sender has paired anew, as when two begin at once: then it has brought nothing yet.

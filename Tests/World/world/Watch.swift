@@ -102,9 +102,7 @@ extension Course {
   mutating func harmBesides(_ index: Int) {
     switch kind {
     case .torn:
-      let isCut = world_draw(4) > 0
-      guard world_cut(isCut ? 0 : world_draw(20_000_000_000)) else { return }
-      if isCut { tally.cuts += 1 } else { tally.stalls += 1 }
+      cut(for: world_draw(4) > 0 ? 0 : world_draw(20 * Self.second))
     case .stopped:
       guard let process = users[index].process else { return }
       world_ask(process)
@@ -116,8 +114,7 @@ extension Course {
         return
       }
       if world_draw(4) == 0 {
-        kill(1)
-        _ = again(1)
+        restart(1)
       } else {
         tally.edits += 1
         if world_draw(4) == 0 { changes.remove(from: &sources[0]) } else { changes.change(&sources[0]) }
@@ -125,14 +122,11 @@ extension Course {
       }
     case .struck:
       if world_draw(3) == 0 { return losePower(0) }
-      kill(0)
-      _ = again(0)
+      restart(0)
     case .parts:
       let staged = Tree.names(of: Ends.destination).filter { $0.hasPrefix(".peer-") }
       switch world_draw(4) {
-      case 0:
-        kill(index)
-        _ = again(index)
+      case 0: restart(index)
       case 1: world_refuse(nil)
       default:
         guard !staged.isEmpty else { return }
