@@ -80,7 +80,7 @@ package final class RelayLoop {
     while listening != nil || !table.isEmpty {
       for (name, ready) in try watch.wait(milliseconds: unfinished.isEmpty ? Self.tick : Self.shortTick) {
         switch name {
-        case Self.listener: try accept()
+        case Self.listener: accept()
         case Self.signals:
           if try signals.next() == nil { continue }
           if listening == nil {
@@ -123,7 +123,7 @@ package final class RelayLoop {
 
   // MARK: Connections
 
-  private func accept() throws(SystemError) {
+  private func accept() {
     for _ in 0..<Self.batch {
       do throws(SystemError) {
         guard let socket = try listening?.accept() else { return }
