@@ -55,7 +55,7 @@ package final class RelayLoop {
   private var pipes = BytePipes()
   private var lines: [RelayTable.ID: Line] = [:]
   private var lastID = RelayLoop.firstLine
-  /// Calls that go on without an event.
+  /// The callers of joined calls that go on in this turn of the loop, or wait for their token's next bytes.
   private var unfinished: Set<RelayTable.ID> = []
   private var restUntil = 0.0
   private var nextTick = 0.0
@@ -152,7 +152,10 @@ package final class RelayLoop {
   }
 
   private func step(_ line: Line, _ ready: Poller.Readiness) {
-    if let call = line.call { return move(call) }
+    if let call = line.call {
+      unfinished.insert(call.caller.id)
+      return
+    }
     if ready.contains(.writable) { flush(line) }
     if lines[line.id] != nil, !ready.isDisjoint(with: [.readable, .hangUp, .failed]) { read(line) }
   }
@@ -266,31 +269,31 @@ package final class RelayLoop {
     }
     let call = Call(caller, receiver)
     (caller.call, receiver.call) = (call, call)
-    move(call)
+    unfinished.insert(caller.id)
   }
 
   // MARK: Joined calls
 
-  /// The calls of a token have equal parts of its rate: none waits until another one has nothing to pass on.
+  /// The calls of a token have equal parts of its rate: none waits until another one has nothing to pass on, and
+  /// none that has had an event comes first.
   private func goOn() {
-    for waiting in Dictionary(grouping: unfinished, by: { table.token(of: $0) }).values {
-      for id in waiting { if let call = lines[id]?.call { move(call, among: waiting.count) } }
+    let now = BootInstant.now().seconds
+    for ids in Dictionary(grouping: unfinished, by: { table.token(of: $0) }).values {
+      let part = table.allowance(ids[0], .max, among: 2 * ids.count, now: now)
+      for id in ids { if let call = lines[id]?.call { move(call, atMost: part, now) } }
     }
   }
 
-  private func move(_ call: Call, among count: Int = 1) {
-    let now = BootInstant.now().seconds
-    let allowance = table.allowance(call.caller.id, .max, among: 2 * count, now: now)
-    let count: Int
+  private func move(_ call: Call, atMost part: Int, _ now: Double) {
+    let (taken, moved): (Int, Int)
     do throws(SystemError) {
-      let there = try call.there.move(from: call.caller.socket, to: call.receiver.socket, atMost: allowance, &pipes)
-      let back = try call.back.move(
-        from: call.receiver.socket, to: call.caller.socket, atMost: allowance, &pipes)
-      count = there + back
+      let there = try call.there.move(from: call.caller.socket, to: call.receiver.socket, atMost: part, &pipes)
+      let back = try call.back.move(from: call.receiver.socket, to: call.caller.socket, atMost: part, &pipes)
+      (taken, moved) = (there.taken + back.taken, there.moved + back.moved)
     } catch {
       return lose(call.caller)
     }
-    if count > 0 { act(table.passed(call.caller.id, count, date: date, now: now)) }
+    if taken + moved > 0 { act(table.passed(call.caller.id, moved, taking: taken, date: date, now: now)) }
     guard lines[call.caller.id] != nil else { return }
     let rests = (call.there.rest, call.back.rest)
     if rests == (.over, .over) { return lose(call.caller) }

@@ -23,12 +23,12 @@ extension RelayLoop {
     private var isEnded = false
     private(set) var rest = Rest.source
 
-    /// Moves as many bytes as possible now. Returns how many have left.
+    /// Moves as many bytes as possible now. Returns how many it has taken, and how many have left.
     mutating func move(
       from source: borrowing StreamSocket, to target: borrowing StreamSocket, atMost allowance: Int,
       _ pipes: inout BytePipes
-    ) throws(SystemError) -> Int {
-      if rest == .over { return 0 }
+    ) throws(SystemError) -> (taken: Int, moved: Int) {
+      if rest == .over { return (0, 0) }
       var pipe: BytePipe
       if let own = self.pipe.take() { pipe = own } else { pipe = try pipes.take() }
       var (moved, taken) = (0, 0)
@@ -59,7 +59,7 @@ extension RelayLoop {
         }
       }
       if pipe.filled == 0 { pipes.put(pipe) } else { self.pipe = consume pipe }
-      return moved
+      return (taken, moved)
     }
   }
 

@@ -142,8 +142,9 @@ package struct RelayTable: Sendable {
   /// The token of a connection that has shown one.
   package func token(of id: ID) -> Int? { visitors[id]?.token }
 
-  /// A joined call has passed bytes on.
-  package mutating func passed(_ id: ID, _ count: Int, date: RelayDate, now: Double) -> [Action] {
+  /// A joined call has passed bytes on, and has taken bytes, for which the rate is: what waits for its target is
+  /// not to come at once behind it.
+  package mutating func passed(_ id: ID, _ count: Int, taking taken: Int, date: RelayDate, now: Double) -> [Action] {
     perform { table in
       guard let visitor = table.visitors[id], case .joined(let other) = visitor.stage else { return }
       table.counted.bytes += UInt64(count)
@@ -151,7 +152,7 @@ package struct RelayTable: Sendable {
       table.visitors[other]?.heard = now
       table.volumes[visitor.token].add(UInt64(count), on: date)
       if let rate = table.settings.rate {
-        table.rates[visitor.token].take(Double(count), now: now, most: Double(rate), perSecond: Double(rate))
+        table.rates[visitor.token].take(Double(taken), now: now, most: Double(rate), perSecond: Double(rate))
       }
       if table.isUsedUp(visitor.token, date) { table.end(id, .volume, wait: Double(date.left)) }
     }

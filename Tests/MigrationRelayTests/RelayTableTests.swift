@@ -326,18 +326,18 @@ private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> Re
     }
     let place = try script.register(1)
     try script.join(2, 3, .call(place))
-    expect(script.table.passed(2, 999, date: script.date, now: script.now), is: [])
+    expect(script.table.passed(2, 999, taking: 999, date: script.date, now: script.now), is: [])
     // Both ends learn why.
     let left = UInt16(min(script.date.left, 65_535))
     expect(
-      script.table.passed(2, 1, date: script.date, now: script.now),
+      script.table.passed(2, 1, taking: 1, date: script.date, now: script.now),
       is: [
         .say(2, .cut(.volume, wait: left)), .say(3, .cut(.volume, wait: left)), .close(2), .close(3),
       ])
     expect(refusal(script.ask(4, .call(place)), of: 4), is: .volume)
     script.date = RelayDate(86_400)
     try script.join(5, 6, .call(place))
-    _ = script.table.passed(5, 500, date: script.date, now: script.now)
+    _ = script.table.passed(5, 500, taking: 500, date: script.date, now: script.now)
     expect(refusal(script.ask(7, .call(place)), of: 7), is: .volume)
     script.date = RelayDate(31 * 86_400)
     _ = try script.call(8, .call(place))
@@ -351,8 +351,10 @@ private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> Re
     try script.join(2, 3, .call(place))
     expect(script.table.allowance(2, 5000, now: script.now), is: 1000)
     expect(script.table.allowance(2, 5000, among: 4, now: script.now), is: 250)
-    _ = script.table.passed(2, 1000, date: script.date, now: script.now)
+    _ = script.table.passed(2, 1000, taking: 1000, date: script.date, now: script.now)
     expect(script.table.allowance(2, 5000, now: script.now), is: 0)
+    // What was taken before costs nothing when it goes on.
+    _ = script.table.passed(2, 1000, taking: 0, date: script.date, now: script.now)
     expect(script.table.allowance(2, 5000, now: script.now + 0.25), is: 250)
   }
 
