@@ -58,7 +58,7 @@ func hmac(key: RawSpan, message: RawSpan) -> SecretBytes {
   OpenSSL.begin()
   // OpenSSL 3.6 refuses a key of no bytes, which is the same key as a zero.
   let zero: [UInt8] = [0]
-  if key.isEmpty { return hmac(key: zero.span.bytes, message: message) }
+  if key.isEmpty { return unsafe hmac(key: zero.span.bytes, message: message) }
   var code = SecretBytes(zeros: digestByteCount)
   let done = unsafe code.withMutablePointer { out in
     unsafe key.withUnsafeBytes { key in

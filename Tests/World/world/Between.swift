@@ -94,9 +94,7 @@ extension Course {
     if !Promises.isEndUnknown { isExcused = true }
     switch world_draw(8) {
     case 0, 1, 2: killRelay(false)
-    case 3:
-      isExcused = true
-      killRelay(true)
+    case 3: killRelay(true)
     case 4:
       guard between?.isAsked == false else { return }
       world_ask(process)
