@@ -212,7 +212,7 @@ def test_a_hostile_sender(work):
         receiver = new.receive()
         made = paired(receiver, [Part({"profile": place}, kind=wire.APP_OF_FILES, identifier=name)])
         made.session()
-        equal([made_part.code for made_part in made.parts], [15], f"the code for '{name}'")
+        equal([made_part.code for made_part in made.parts], [18], f"the code for '{name}'")
         receiver.wait()
         equal(os.listdir(new.home), [], "what arrived")
     # Of the keys, the description knows one. The paths lead to files of the system.

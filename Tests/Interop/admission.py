@@ -50,6 +50,9 @@ class Admission:
 
     def abort(self, link, error):
         self.aborts.append(error.reason)
+        if error.is_told:
+            link.close()
+            return
         moment = {"wait": 0, "place": 0} if error.reason == wire.BUSY else {}
         try:
             link.say_early("ABORT", reason=error.reason, **{**moment, **error.more})

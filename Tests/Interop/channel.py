@@ -33,11 +33,13 @@ class Silent(Exception):
 
 
 class Aborted(Exception):
-    """The other end said ABORT; `reason` is its number, and `more` has the values behind it."""
+    """ABORT, of either end; `reason` is its number, and `more` has the values behind it."""
 
     def __init__(self, reason, **more):
         super().__init__(f"ABORT {reason}")
         self.reason, self.more = reason, more
+        self.is_told = False
+        """Whether the other end has said it: it gets no answer (§4.2)."""
 
     def is_worth_a_try(self):
         """Whether the other end may admit this one later."""
@@ -161,7 +163,9 @@ class Channel:
             raise Silent(f"no {' or '.join(names)}")
         said = wire.early_message(*found)
         if said.name == "ABORT" and "ABORT" not in names:
-            raise Aborted(**said.values)
+            aborted = Aborted(**said.values)
+            aborted.is_told = True
+            raise aborted
         require(said.name in names, f"{said.name} for {' or '.join(names)}")
         return said
 

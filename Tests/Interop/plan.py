@@ -5,9 +5,9 @@ import os
 import tree
 import wire
 
-EXITS = {2: 5, 5: 4, 6: 4, 7: 6, 8: 4, 10: 7, 11: 9, 12: 4, 15: 4, 16: 5, 17: 4, 18: 4, 19: 4, 20: 4, 21: 4}
+EXITS = {2: 5, 5: 4, 6: 4, 7: 6, 8: 4, 10: 7, 11: 9, 12: 4, 15: 4, 16: 5, 17: 4, 18: 4, 19: 4, 20: 4, 21: 4, 22: 0}
 """The exit codes of both ends by the codes of CLOSE, VERDICT and FAILED; 1 for every other code."""
-CODES = {*range(1, 22)}
+CODES = {*range(1, 23)}
 """The known codes (§10)."""
 RESUMABLE = {2, 7, 9, 10, 11, 16, 17, 18, 19}
 """The codes after which a later session may continue a part."""
@@ -30,6 +30,8 @@ def recorded(code):
 
 def exit_code(results):
     """The exit code of a plan, of the result of each part: its code, and whether all of it arrived."""
+    # Code 22 is no failure: the newest state is at the receiver.
+    results = [(0, True) if code == 22 else (code, is_all) for code, is_all in results]
     if all(result == (0, True) for result in results):
         return 0
     return 8 if any(code == 0 for code, _ in results) else EXITS.get(results[0][0], 1)
@@ -37,7 +39,8 @@ def exit_code(results):
 
 def is_whole(unsent, not_stored, judged):
     """Whether all of a finished part arrived. FIFOs and items that differ at the destination do not count."""
-    return not not_stored and "without" not in judged and not any(reason in wire.SENDERS and reason != 4 for reason in unsent)
+    is_lost = any(reason in wire.DESTINATIONS or reason in wire.SENDERS and reason != 4 for reason in unsent)
+    return not not_stored and "without" not in judged and not is_lost
 
 
 def usual_code(part, request):

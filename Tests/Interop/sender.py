@@ -316,7 +316,7 @@ def main():
         return plan.EXITS.get(error.code, 1)
     except channel.Aborted as error:
         print(json.dumps({"event": "aborted", "message": str(error)}))
-        return {wire.BUSY: 4, wire.VERSION: 1, wire.UNKNOWN: 4}.get(error.reason, 3)
+        return {wire.BUSY: 10, wire.VERSION: 1, wire.UNKNOWN: 4}.get(error.reason, 3)
     except pairing.Mismatch as error:
         print(json.dumps({"event": "aborted", "message": str(error)}))
         return 3
