@@ -15,8 +15,8 @@ package struct EventBacklog: Sendable {
     case missed(UInt64)
   }
 
-  /// The most bytes that wait. All items that another device may name in a session, as unsent and
-  /// as not stored, fit (Protocol §11), so a program that reads misses none of them.
+  /// The most bytes that wait. All items that another device may name in a session as not stored
+  /// fit (Protocol §11), so a program that reads misses none of them.
   package static let capacity = 16 << 20
 
   /// Events of one priority, in their order.
