@@ -44,7 +44,7 @@ struct CommandDescription: Sendable {
   /// Command lines, without a prompt.
   var examples: [String] = []
   /// Nil for a command that only shows a text.
-  var exitCodes: ExitCodes?
+  var exitCodes: ExitCodeTable?
 }
 
 /// A word that a command takes beside its options.

@@ -75,14 +75,14 @@ enum HelpText {
     return parts.joined(separator: "\n")
   }
 
-  private static func describe(_ codes: ExitCodes) -> String {
+  private static func describe(_ codes: ExitCodeTable) -> String {
     guard codes.isTable else { return TextWrapping.paragraph("Exit codes: " + codes.sentence) }
     let rows = codes.codes.map { code in
       TextWrapping.hanging(
         "  " + Figures.padded(String(code.number), to: 3) + "  ",
         TextWrapping.words(code.meaning + (code.isKept ? " *" : "")))
     }
-    return "Exit codes:\n" + rows.joined() + "  * \(ExitCodes.kept)\n"
+    return "Exit codes:\n" + rows.joined() + "  * \(ExitCodeTable.kept)\n"
   }
 }
 

@@ -152,12 +152,12 @@ enum ManualPage: String, CaseIterable, Sendable {
     }
 
     /// The exit codes, one below the other.
-    static func table(_ codes: ExitCodes) -> String {
+    static func table(_ codes: ExitCodeTable) -> String {
       let rows = codes.codes.map { code in
         ".TP\n\(Roff.bold(String(code.number)))\n"
           + Roff.prose(code.meaning + (code.isKept ? " *" : ""), placeholders: [])
       }
-      return rows.joined() + (codes.isTable ? ".PP\n" + Roff.prose("* " + ExitCodes.kept, placeholders: []) : "")
+      return rows.joined() + (codes.isTable ? ".PP\n" + Roff.prose("* " + ExitCodeTable.kept, placeholders: []) : "")
     }
 
     private static func choices(_ choices: [ValueKind.Choice], _ placeholders: Set<String>) -> String {

@@ -44,7 +44,7 @@ enum Overview {
 }
 
 /// The exit codes of a command, and their meanings.
-struct ExitCodes: Sendable {
+struct ExitCodeTable: Sendable {
   struct Code: Sendable {
     let number: Int
     /// A clause, or several clauses with semicolons.
@@ -75,7 +75,7 @@ struct ExitCodes: Sendable {
   static let kept = "The received data is kept. The same command resumes the transfer."
 
   /// The codes of a transfer.
-  static let transfer = ExitCodes(
+  static let transfer = ExitCodeTable(
     Code(number: 0, meaning: "done"),
     Code(
       number: 1,

@@ -52,7 +52,7 @@ extension CommandDescription {
     ],
     options: [.json, .help],
     examples: ["peer app install ./Notes.app"],
-    exitCodes: ExitCodes(
+    exitCodes: ExitCodeTable(
       .done, .failed, .init(number: 2, meaning: "invalid command line, or no such directory"),
       .init(
         number: 4,
@@ -75,7 +75,8 @@ extension CommandDescription {
         """)
     ],
     options: [.flag("--all", "Also list Flatpaks and described apps with data."), .json, .help],
-    exitCodes: ExitCodes(.emptyList, .failed, .wrongCommand, .init(number: 4, meaning: "PEER_HOME cannot hold apps")))
+    exitCodes: ExitCodeTable(
+      .emptyList, .failed, .wrongCommand, .init(number: 4, meaning: "PEER_HOME cannot hold apps")))
 
   static let appRun = CommandDescription(
     usage: "app run ID [ARGS...]", summary: "start an app",
@@ -92,7 +93,7 @@ extension CommandDescription {
     ],
     options: [.help("Show the help text. After ID, this option goes to the app.")],
     examples: ["peer app run org.example.notes today.txt"],
-    exitCodes: ExitCodes(
+    exitCodes: ExitCodeTable(
       others: "the app's", .failed, .noSuchApp,
       .init(number: 4, meaning: "its data is being migrated, or PEER_HOME cannot be used")))
 
@@ -108,7 +109,7 @@ extension CommandDescription {
         """)
     ],
     options: [.flag("--clear", "Show the result, then clear it."), .json, .help],
-    exitCodes: ExitCodes(
+    exitCodes: ExitCodeTable(
       .init(number: 0, meaning: "done, also if the import failed"), .failed, .noSuchApp,
       .init(number: 4, meaning: "cannot clear while the data is being migrated, or PEER_HOME cannot be used")))
 
@@ -127,7 +128,7 @@ extension CommandDescription {
     options: [
       .flag("--credentials", "Also remove its credentials and those of its clips."), .json, .help,
     ],
-    exitCodes: ExitCodes(
+    exitCodes: ExitCodeTable(
       .done, .failed, .noSuchApp,
       .init(number: 4, meaning: "the app is running, its data is being migrated, or PEER_HOME cannot be used")))
 
@@ -154,7 +155,7 @@ extension CommandDescription {
       .json, .help,
     ],
     examples: ["peer app new ./Notes --id com.example.notes"],
-    exitCodes: ExitCodes(
+    exitCodes: ExitCodeTable(
       .done, .failed,
       .init(
         number: 2,
@@ -165,7 +166,7 @@ extension CommandDescription {
       .noSpaceLeft))
 }
 
-extension ExitCodes.Code {
+extension ExitCodeTable.Code {
   static let noSuchApp = Self(
     number: 2, meaning: "invalid command line, or no such app")
 }

@@ -32,7 +32,7 @@ extension CommandDescription {
       platform, option, idleLimit, noConfine, .json, .help,
     ],
     examples: ["peer app check ./Notes.app", "peer app check ./Notes.app --container ./samples"],
-    exitCodes: ExitCodes(
+    exitCodes: ExitCodeTable(
       .init(number: 0, meaning: "no errors; there may be notes"), .failed,
       .init(number: 2, meaning: "invalid command line, or no such directory"),
       .init(
@@ -89,7 +89,7 @@ extension CommandDescription {
       "peer app migrate org.example.notes --to ./Notes.app",
       "peer app migrate org.example.notes --to ./Notes.app --as android",
     ],
-    exitCodes: ExitCodes(
+    exitCodes: ExitCodeTable(
       .done, .failed, .init(number: 2, meaning: "invalid command line, or no such app or bundle"),
       .init(
         number: 4,

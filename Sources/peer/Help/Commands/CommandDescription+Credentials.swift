@@ -25,7 +25,7 @@ extension CommandDescription {
     ],
     options: [.json, .help],
     examples: ["peer credentials list org.example.notes"],
-    exitCodes: ExitCodes(
+    exitCodes: ExitCodeTable(
       .init(number: 0, meaning: "done, also if the list is empty or a credential cannot be opened"),
       .failed, .wrongCommand, .unfitHome))
 
@@ -49,7 +49,7 @@ extension CommandDescription {
       .json, .help,
     ],
     examples: ["peer credentials remove org.example.notes@Clip"],
-    exitCodes: ExitCodes(
+    exitCodes: ExitCodeTable(
       .done, .init(number: 1, meaning: "failed, also if the labels cannot be read"),
       .init(number: 2, meaning: "invalid command line, or no such credentials"), .unfitHome))
 }
@@ -81,7 +81,7 @@ extension CommandDescription {
     ],
     options: [appOfUser, .json, .help],
     examples: ["peer account authorize 001234.0f --app org.example.notes"],
-    exitCodes: ExitCodes(.done, .failed, .noSuchApp, .refusedRecord, .noSpaceLeft))
+    exitCodes: ExitCodeTable(.done, .failed, .noSuchApp, .refusedRecord, .noSpaceLeft))
 
   static let accountRevoke = CommandDescription(
     usage: "account revoke USER", summary: "record that a user's sign-in has ended",
@@ -95,7 +95,7 @@ extension CommandDescription {
     ],
     options: [appOfUser, .json, .help],
     examples: ["peer account revoke 001234.0f --app org.example.notes"],
-    exitCodes: ExitCodes(.done, .failed, .noSuchApp, .refusedRecord, .noSpaceLeft))
+    exitCodes: ExitCodeTable(.done, .failed, .noSuchApp, .refusedRecord, .noSpaceLeft))
 
   static let accountList = CommandDescription(
     usage: "account list", summary: "list the recorded sign-ins",
@@ -107,7 +107,7 @@ extension CommandDescription {
   private static let appOfUser = Option.value("--app", "ID", .app, "The app or clip.")
 }
 
-extension ExitCodes.Code {
+extension ExitCodeTable.Code {
   fileprivate static let refusedRecord = Self(
     number: 4, meaning: "the app's bundle is damaged, its record is full, or PEER_HOME cannot be used")
 }

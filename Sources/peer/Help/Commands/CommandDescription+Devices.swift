@@ -19,7 +19,7 @@ extension CommandDescription {
         """),
       .help,
     ],
-    exitCodes: ExitCodes(.emptyList, .failed, .wrongCommand, .interrupted, .terminated))
+    exitCodes: ExitCodeTable(.emptyList, .failed, .wrongCommand, .interrupted, .terminated))
 }
 
 extension CommandDescription {
@@ -64,7 +64,7 @@ extension CommandDescription {
         """)
     ],
     options: [.json, .help],
-    exitCodes: ExitCodes(.done, .failed, .noDevice, .unfitHome))
+    exitCodes: ExitCodeTable(.done, .failed, .noDevice, .unfitHome))
 
   static let deviceForget = CommandDescription(
     usage: "device forget DEVICE", summary: "forget a known device",
@@ -78,7 +78,7 @@ extension CommandDescription {
         """)
     ],
     options: [.json, .help],
-    exitCodes: ExitCodes(.done, .failed, .noDevice, .unfitHome))
+    exitCodes: ExitCodeTable(.done, .failed, .noDevice, .unfitHome))
 
   static let resume = CommandDescription(
     usage: "resume list", summary: "list unfinished transfers",
@@ -115,18 +115,18 @@ extension CommandDescription {
         "Forget every unfinished transfer without a connection for so long, as in 14d; not those in use."), .json,
       .help,
     ],
-    exitCodes: ExitCodes(
+    exitCodes: ExitCodeTable(
       .done, .failed,
       .init(number: 2, meaning: "invalid command line, or no transfer or several transfers match ID"),
       .init(number: 4, meaning: "the transfer is in use, or \(Surroundings.unfitHome)")))
 }
 
-extension ExitCodes {
+extension ExitCodeTable {
   /// The codes of a command that lists what is in PEER_HOME.
-  static let listing = ExitCodes(.emptyList, .failed, .wrongCommand, .unfitHome)
+  static let listing = ExitCodeTable(.emptyList, .failed, .wrongCommand, .unfitHome)
 }
 
-extension ExitCodes.Code {
+extension ExitCodeTable.Code {
   static let done = Self(number: 0, meaning: "done")
   static let emptyList = Self(number: 0, meaning: "done, also if the list is empty")
   static let failed = Self(number: 1, meaning: "failed")
@@ -162,7 +162,7 @@ extension CommandDescription {
       .value("--code-file", "FILE", .file, "The file to create. An existing file is not changed."), .help,
     ],
     examples: ["peer code new --code-file code", "ssh new-laptop 'umask 077; cat > code' < code"],
-    exitCodes: ExitCodes(.done, .init(number: 1, meaning: "failed, also if FILE exists"), .wrongCommand))
+    exitCodes: ExitCodeTable(.done, .init(number: 1, meaning: "failed, also if FILE exists"), .wrongCommand))
 }
 
 extension CommandDescription {
@@ -207,7 +207,7 @@ extension CommandDescription {
       "peer relay --token-file relay.token",
       "peer relay --token-file relay.token --listen 443 --monthly 500G",
     ],
-    exitCodes: ExitCodes(.init(number: 0, meaning: "ended by a signal"), .failed, .wrongCommand))
+    exitCodes: ExitCodeTable(.init(number: 0, meaning: "ended by a signal"), .failed, .wrongCommand))
 }
 
 extension Option {

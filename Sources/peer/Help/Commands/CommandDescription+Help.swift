@@ -19,7 +19,7 @@ extension CommandDescription {
       .help,
     ],
     examples: ["peer help app install", "peer help --man send | man -l -"],
-    exitCodes: ExitCodes(.done, .unwritten, .wrongCommand))
+    exitCodes: ExitCodeTable(.done, .unwritten, .wrongCommand))
 }
 
 extension CommandDescription {
@@ -52,7 +52,7 @@ extension CommandDescription {
     ],
     options: [.help],
     examples: ["peer completion fish > ~/.config/fish/completions/peer.fish"],
-    exitCodes: ExitCodes(.done, .unwritten, .wrongCommand))
+    exitCodes: ExitCodeTable(.done, .unwritten, .wrongCommand))
 }
 
 extension CommandDescription {
@@ -77,5 +77,5 @@ extension CommandDescription {
       .flag("--no-browser", "Print the address, and open no browser."),
       .help,
     ],
-    exitCodes: ExitCodes(.done, .failed, .wrongCommand, .unfitHome, .interrupted, .terminated))
+    exitCodes: ExitCodeTable(.done, .failed, .wrongCommand, .unfitHome, .interrupted, .terminated))
 }
