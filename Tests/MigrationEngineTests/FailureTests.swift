@@ -42,6 +42,11 @@ import Testing
     }
   }
 
+  @Test func `another code keeps a lack of descriptors, and nothing else of what the first one implied`() {
+    expect(Failure(.failed, "", for: .descriptors).coded(.storage).close.cause, is: .descriptors)
+    expect(Failure(.collision, "").coded(.storage).close.cause == nil)
+  }
+
   @Test func `a part that has failed may come later if its fault can pass, and a root that was left out never`() {
     for (code, may) in [
       (.connection, true), (.storage, true), (.noSpace, true), (.importFailed, true), (.unknownKind, true),

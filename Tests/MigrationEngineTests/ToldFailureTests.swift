@@ -90,6 +90,10 @@ import Testing
     expect(failure.name == [0xFF] && failure.bytes == bytes && failure.items == items)
   }
 
+  @Test func `a message that stands for a system's error is not followed by that`() {
+    expect(!words(Close(.importFailed, "it cannot be imported: No", error: 13)).contains("Permission denied"))
+  }
+
   @Test func `an empty name is ignored, and a long one is cut at its beginning`() {
     expect(words(Close(.storage, name: [])), is: words(Close(.storage)))
     expect(words(Close(.storage, name: [UInt8](repeating: 0x61, count: 512))).contains("failed ('aaa"))

@@ -114,13 +114,13 @@ package struct Failure: Error, Equatable, Sendable, CustomStringConvertible {
   package let bytes: Close.Space?
   package let items: Close.Space?
   /// Why, for the other end, where the code does not say it.
-  private let closeCause: Close.Cause?
+  private var closeCause: Close.Cause?
   /// The system's error that is the cause.
   package let systemCause: SystemCause?
   /// Why the destination cannot hold the item, if this was known beforehand.
   package let refusal: NotStored.Reason?
   /// The fault of a bundle, if that is the cause.
-  package let fault: BundleFault?
+  package private(set) var fault: BundleFault?
 
   /// An error of the system.
   package struct SystemCause: Equatable, Sendable {
@@ -175,7 +175,12 @@ package struct Failure: Error, Equatable, Sendable, CustomStringConvertible {
 
   /// The same failure, where another code says what it means.
   package func coded(_ code: Code) -> Failure {
-    Failure(code, message, hint: ownHint, name: name, bytes: bytes, items: items, by: systemCause, refusing: refusal)
+    var failure = Failure(
+      code, message, hint: ownHint, name: name, bytes: bytes, items: items, by: systemCause, refusing: refusal)
+    failure.fault = fault
+    // A lack of descriptors is one of this process, in each of its calls.
+    if closeCause == .descriptors { failure.closeCause = closeCause }
+    return failure
   }
 
   /// The same failure, with what else went wrong after it.

@@ -69,7 +69,8 @@ extension Close {
     if code == .silent, cause == nil, !message.isEmpty { words = nil }
     var clause = words ?? (message.isEmpty ? "it does not say why (code \(code.rawValue))" : VisibleText.said(message))
     if let quoted, !clause.contains(quoted) { clause += " (\(quoted))" }
-    if let error { clause += ": \(ErrorWords.of(error))" }
+    // The other device's own message ends with it.
+    if let error, words != nil || message.isEmpty { clause += ": \(ErrorWords.of(error))" }
     return ([clause] + figures).joined(separator: "; ")
   }
 
