@@ -89,7 +89,11 @@ struct OutputState: Sendable {
     case .done, .failed: isUnderWay = false
     default: break
     }
-    if case .transfer(let id) = event.plain, id != transfer { (transfer, isDone) = (id, false) }
+    if case .transfer(let id) = event.plain, id != transfer {
+      // The exit code is that of the last one.
+      if isDone { unsent = NotStoredList() }
+      (transfer, isDone) = (id, false)
+    }
     if isDone, !keeps { return }
     if case .done = event.plain { isDone = true }
     queue.add(event)
