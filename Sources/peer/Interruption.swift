@@ -67,8 +67,8 @@ final class Interruption: Sendable {
   private func wait() -> Failure.Kind {
     while true {
       if let signal = try? signals.next() { return signal.kind }
-      var poller = try? Poller()
-      _ = try? poller?.wait(for: .readable, on: signals.raw)
+      guard var poller = try? Poller() else { continue }
+      _ = try? poller.wait(for: .readable, on: signals.raw)
     }
   }
 }
