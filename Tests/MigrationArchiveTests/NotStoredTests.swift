@@ -22,7 +22,7 @@ import Testing
     scratch.write("source/c:d", [5])
     scratch.write("source/large", pattern(9_000))
     precondition(Glibc.symlink("fine/note", "\(scratch.path)/source/link") == 0)
-    precondition(Glibc.link("\(scratch.path)/source/c:d", "\(scratch.path)/source/same") == 0)
+    precondition(Glibc.link("\(scratch.path)/source/c:d", "\(scratch.path)/source/fine/same") == 0)
     scratch.letSettle()
     export = try Export([scratch.at("source")], sizes: .init(smallFile: 500, chunk: 1_000, fullFrame: 1_200))
   }
@@ -57,7 +57,7 @@ import Testing
   private let expected: Set<String> = [
     "source/b:d: nameNotAllowed", "source/b:d/deep: directoryNotStored", "source/b:d/deep/inside: directoryNotStored",
     "source/c:d: nameNotAllowed", "source/large: tooLarge", "source/link: kindNotSupported",
-    "source/same: targetNotStored",
+    "source/fine/same: targetNotStored",
   ]
 
   private func check(_ staging: Staging, _ disk: NarrowDisk) throws {
@@ -205,7 +205,7 @@ import Testing
     try write(export.outlet.frames, to: try staging(disk))
     let staging = try recovered(disk)
     let beneath = staging.refusals(from: 0).map(\.path).filter { $0.starts(with: Array("source/b:d".utf8)) }
-    for name in ["c:d", "large", "link", "same"] { scratch.remove("source/\(name)") }
+    for name in ["c:d", "large", "link", "fine/same"] { scratch.remove("source/\(name)") }
     scratch.letSettle()
     let again = try Export([scratch.at("source")], held: HeldItems(of: staging))
     try write(again.outlet.frames, to: staging)
