@@ -75,7 +75,8 @@ package struct AppCatalogue: Sendable {
 
   // MARK: The sender
 
-  /// The apps of which a home has data that not every new home has, sorted by name. `mistakes` gets the places that are not used.
+  /// The apps of which a home has data that not every new home has, sorted by name. `mistakes` gets the
+  /// places that are not used.
   package func apps(
     in home: borrowing Directory, running: RunningPrograms = RunningPrograms(), mistakes: inout [DescriptionError]
   ) -> [MovableApp] {

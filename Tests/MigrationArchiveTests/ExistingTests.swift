@@ -240,7 +240,7 @@ import Testing
   ]) func `a number precedes the extension and never makes a name too long`(
     _ name: String, _ isDirectory: Bool, _ expected: String
   ) {
-    let made = FolderImport.ListedNames.numbered(Array(name.utf8)[...], isDirectory: isDirectory, number: 2)
+    let made = NewName.numbered(Array(name.utf8)[...], isDirectory: isDirectory, number: 2)
     expect(String(decoding: made, as: UTF8.self) == expected && made.count <= 255)
   }
 

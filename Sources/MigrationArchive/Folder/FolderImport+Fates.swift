@@ -168,7 +168,7 @@ extension FolderImport {
   /// item with such a name is taken for it.
   private mutating func beside(_ item: Item) throws(Failure) -> Fate {
     for number in 2...Self.besideNames {
-      let name = ListedNames.numbered(item.target.name, isDirectory: item.kind == .directory, number: number)
+      let name = NewName.numbered(item.target.name, isDirectory: item.kind == .directory, number: number)
       guard let target = sibling(of: item.target, name) else { break }
       guard isTaken(item, at: target) else { continue }
       switch try look(at: target, for: item.path) {

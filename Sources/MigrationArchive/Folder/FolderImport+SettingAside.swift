@@ -38,7 +38,7 @@ extension FolderImport {
   /// A name beside an old entry.
   private static func aside(_ target: ArchivePath, _ number: Int) -> ArchivePath? {
     let suffix = ".before-\(CivilDate.text(Timestamp.coarseNow()))" + (number > 1 ? "-\(number)" : "")
-    let name = ListedNames.ending(target.name, in: Array(suffix.utf8))
+    let name = NewName.ending(target.name, in: Array(suffix.utf8))
     return try? target.parent?.appending(name.span) ?? ArchivePath(name)
   }
 

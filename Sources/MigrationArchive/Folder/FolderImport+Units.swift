@@ -70,7 +70,7 @@ extension FolderImport {
       return Dictionary(uniqueKeysWithValues: members.map { ($0.path, .isPresent(at: $0.target, nil)) })
     }
     for number in 2...Self.besideNames {
-      let numbered = ListedNames.numbered(
+      let numbered = NewName.numbered(
         base[...], isDirectory: false, number: number, leaving: ItemUnit.longestEnding)
       let names = [numbered] + ItemUnit.sidecars(of: numbered[...])
       let beside = members.compactMap { member in

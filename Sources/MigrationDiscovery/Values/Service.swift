@@ -74,9 +74,9 @@ extension Service {
 }
 
 extension Service {
-  /// The first label of an instance's name, from a device's name: the text without control characters and without surrounding spaces, or
-  /// "peer" if nothing is left. A label that is too long is cut between two characters. From the
-  /// second attempt on, a number follows: "laptop (2)".
+  /// The first label of an instance's name, from a device's name: the text without control characters
+  /// and without surrounding spaces, or "peer" if nothing is left. A label that is too long is cut between
+  /// two characters. From the second attempt on, a number follows: "laptop (2)".
   package static func labelBytes(_ text: String, attempt: Int = 1) -> [UInt8] {
     let suffix = attempt > 1 ? Array(" (\(attempt))".utf8) : []
     var visible = text.unicodeScalars.filter { $0.properties.generalCategory != .control }

@@ -112,8 +112,8 @@ extension Close.Cause {
 }
 
 extension Close.Code {
-  /// A clause, which may have the name; nil for a code that this program does not know, and where only the other end's own words
-  /// say more: what an app says, how the protocol was broken.
+  /// A clause, which may have the name; nil for a code that this program does not know, and where only
+  /// the other end's own words say more: what an app says, how the protocol was broken.
   fileprivate func words(of name: String?) -> String? {
     switch self {
     case .interrupted: "it was interrupted there"

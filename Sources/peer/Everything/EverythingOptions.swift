@@ -63,7 +63,8 @@ extension EverythingOptions {
       return nil
     }
 
-    /// The homes of the users whom the list of a disk names, or of this system. Links on it lead into this system, and are not followed.
+    /// The homes of the users whom the list of a disk names, or of this system. Links on it lead into
+    /// this system, and are not followed.
     static func homes(below directory: [UInt8]) -> Set<[UInt8]> {
       guard let disk = try? Directory.open(directory),
         let folder = try? disk.openDirectoryBeneath(FileContent.split(list).directory),

@@ -1,0 +1,33 @@
+/// The limits of Protocol §16.4.
+package enum RelayLimits {
+  /// The most tokens of a relay: each request is tried with all of them.
+  package static let tokens = 16
+  /// The longest times in seconds: to the first request, to the answer to a call, of silence on a
+  /// registration, and without a byte on a joined call.
+  package static let request: Double = 5
+  package static let answer: Double = 10
+  package static let silence: Double = 60
+  package static let idle: Double = 900
+  /// How often a device says something on its registration, in seconds.
+  package static let heartbeat: Double = 20
+  /// Connections that have not shown a token.
+  static let unproved = Limit(ofNetwork: 64, ofToken: .max, all: 1_024)
+  static let registrations = Limit(ofNetwork: 64, ofToken: 2_048, all: 4_096)
+  /// Calls: a connection that answers counts with its caller, from the call on.
+  static let calls = Limit(ofNetwork: 256, ofToken: 1_024, all: 2_048)
+  /// The most calls that wait at one registration, and its most meetings.
+  package static let waiting = 16
+  package static let meetings = 64
+  /// Calls of places that no device has: how many at once, and the seconds to each further one.
+  static let missesOfNetwork = 5.0
+  static let missesOfToken = 15.0
+  static let missPause = 10.0
+  /// The most connections of a relay at a time.
+  package static let connections = unproved.all + registrations.all + calls.all
+
+  struct Limit {
+    let ofNetwork: Int
+    let ofToken: Int
+    let all: Int
+  }
+}
