@@ -65,6 +65,14 @@ import Testing
     expect(paper.text.map { $0.prefix(16) }, is: [#"{"event":"done","#, #"{"event":"import"#, #"{"event":"done","#])
   }
 
+  @Test func `the exit code is that of the last transfer of a run`() {
+    output.handle(.notStored(Samples.unsent))
+    output.handle(.done(Samples.result(unsent: 1)))
+    output.handle(.transfer(7))
+    output.handle(.done(Samples.result()))
+    expect(output.finish(Samples.result()), is: 0)
+  }
+
   @Test func `unsent items become the exit code`() {
     output.handle(.notStored(Samples.unsent))
     expect(output.finish(Samples.result(unsent: 1)), is: 8)
