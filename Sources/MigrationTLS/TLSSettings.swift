@@ -69,17 +69,18 @@ extension TLSContext {
   private static func askForCertificate(_ context: OpaquePointer) {
     unsafe peer_SSL_CTX_set_max_cert_list(context, certificateLimit)
     unsafe SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
-    unsafe SSL_CTX_set_cert_verify_callback(context, judge, nil)
+    unsafe SSL_CTX_set_cert_verify_callback(context, checkPin, nil)
   }
 }
 
 /// Whether the peer shows one certificate, with a P-256 key, and the pinned one where there is such a
-/// key. The rest of the certificate is not judged.
+/// key. The rest of the certificate is not looked at.
 ///
 /// A client is asked before it shows its own certificate.
-private func judge(_ store: OpaquePointer?, _: UnsafeMutableRawPointer?) -> Int32 {
+private func checkPin(_ store: OpaquePointer?, _: UnsafeMutableRawPointer?) -> Int32 {
   if unsafe peer_sk_X509_num(X509_STORE_CTX_get0_untrusted(store)) == 1,
-    let certificate = unsafe X509_STORE_CTX_get0_cert(store), let transport = unsafe Transport.judged(in: store),
+    let certificate = unsafe X509_STORE_CTX_get0_cert(store),
+    let transport = unsafe TLSSession.Transport.judged(in: store),
     let key = try? unsafe KeyFingerprint(ofCertificate: certificate)
   {
     if unsafe transport.pointee.pinned.map({ $0 == key }) ?? true { return 1 }

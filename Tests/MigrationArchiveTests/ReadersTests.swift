@@ -167,10 +167,10 @@ private final class SlowDirectory: SourceDirectory {
 }
 
 private final class SlowFile: SourceFile {
-  private let inner: RealFile
+  private let inner: RealDirectory.File
   private let reads: ReadCount
 
-  init(_ inner: RealFile, _ reads: ReadCount) {
+  init(_ inner: RealDirectory.File, _ reads: ReadCount) {
     self.inner = inner
     self.reads = reads
   }

@@ -157,10 +157,10 @@ private final class FormattedDirectory: SourceDirectory {
 }
 
 private final class FormattedFile: SourceFile {
-  private let inner: RealFile
+  private let inner: RealDirectory.File
   private let stamps: StampKeeping
 
-  init(_ inner: RealFile, _ stamps: StampKeeping) {
+  init(_ inner: RealDirectory.File, _ stamps: StampKeeping) {
     self.inner = inner
     self.stamps = stamps
   }

@@ -149,7 +149,7 @@ struct AppendedPaths {
 package final class AppendedDirectory: SourceDirectory {
   private enum Contents {
     case directory(RealDirectory)
-    case file(RealFile, on: SourceFileSystem)
+    case file(RealDirectory.File, on: SourceFileSystem)
   }
 
   private let contents: Contents
@@ -162,7 +162,7 @@ package final class AppendedDirectory: SourceDirectory {
     contents = .file(fileSystem.file(descriptor), on: fileSystem)
   }
 
-  package func open(_ name: ArraySlice<UInt8>) throws(SystemError) -> RealFile {
+  package func open(_ name: ArraySlice<UInt8>) throws(SystemError) -> RealDirectory.File {
     switch contents {
     case .directory(let directory): try directory.open(name)
     case .file(let file, _): file

@@ -71,7 +71,7 @@ extension SourceFile {
 }
 
 /// A real directory of the source.
-final class RealDirectory: SourceDirectory {
+package final class RealDirectory: SourceDirectory {
   private let directory: SharedDirectory
   private let fileSystem: SourceFileSystem
   /// The source, in the directory that holds it.
@@ -96,19 +96,19 @@ final class RealDirectory: SourceDirectory {
   /// The name in this directory of an item with a name in the archive.
   private func entry(_ name: ArraySlice<UInt8>) -> ArraySlice<UInt8> { root.map { $0.entry[...] } ?? name }
 
-  func open(_ name: ArraySlice<UInt8>) throws(SystemError) -> RealFile {
+  package func open(_ name: ArraySlice<UInt8>) throws(SystemError) -> File {
     fileSystem.file(try directory.directory.openChild(entry(name), .anyKind))
   }
 
-  func status(_ name: ArraySlice<UInt8>) throws(SystemError) -> FileStatus {
+  package func status(_ name: ArraySlice<UInt8>) throws(SystemError) -> FileStatus {
     try directory.directory.status(entry(name))
   }
 
-  func readLink(_ name: ArraySlice<UInt8>) throws(SystemError) -> [UInt8] {
+  package func readLink(_ name: ArraySlice<UInt8>) throws(SystemError) -> [UInt8] {
     try directory.directory.readLink(entry(name))
   }
 
-  func extendedMetadata(ofDirectory name: ArraySlice<UInt8>) throws(SystemError) -> ExtendedMetadata {
+  package func extendedMetadata(ofDirectory name: ArraySlice<UInt8>) throws(SystemError) -> ExtendedMetadata {
     do {
       return try ExtendedMetadata(of: try directory.directory.openChildDirectory(entry(name)).descriptor)
     } catch  where error.isPermissionDenied {
@@ -117,56 +117,58 @@ final class RealDirectory: SourceDirectory {
     }
   }
 
-  func lostAttributes(of name: ArraySlice<UInt8>) throws(SystemError) -> [[UInt8]] {
+  package func lostAttributes(of name: ArraySlice<UInt8>) throws(SystemError) -> [[UInt8]] {
     try directory.directory.attributeNames(of: entry(name)).filter(ExtendedMetadata.leavesBehind)
   }
 
-  func directory(at path: ArchivePath) throws(SystemError) -> RealDirectory {
+  package func directory(at path: ArchivePath) throws(SystemError) -> RealDirectory {
     let below = SharedDirectory(try directory.directory.openDirectoryBeneath(root?.place(of: path) ?? path.bytes))
     return RealDirectory(below, try fileSystem.sharingClocks(with: below.directory.descriptor))
   }
 
-  func fileSystem(of status: FileStatus) -> UInt64 { fileSystem.number(of: status) }
+  package func fileSystem(of status: FileStatus) -> UInt64 { fileSystem.number(of: status) }
 
-  func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceStatus {
+  package func look(_ status: () throws(SystemError) -> FileStatus) throws(SystemError) -> SourceStatus {
     try fileSystem.look(status)
   }
 
-  var datesChanges: Bool { fileSystem.datesChanges }
-  func showsEveryChange(_ status: FileStatus) -> Bool { fileSystem.showsEveryChange(status) }
+  package var datesChanges: Bool { fileSystem.datesChanges }
+  package func showsEveryChange(_ status: FileStatus) -> Bool { fileSystem.showsEveryChange(status) }
 
-  static var canFetch: Bool { true }
+  package static var canFetch: Bool { true }
 
-  func fetch(_ name: ArraySlice<UInt8>, length: Int) {
+  package func fetch(_ name: ArraySlice<UInt8>, length: Int) {
     (try? open(name))?.fetch(at: 0, length: Int64(length))
   }
 }
 
-/// A real file of the source.
-package final class RealFile: SourceFile {
-  private let descriptor: Descriptor
-  /// Whether the kernel returns its cached data of the file unless told not to.
-  private let isRemembered: Bool
-  package let tellsHoles: Bool
+extension RealDirectory {
+  /// A real file of the source.
+  package final class File: SourceFile {
+    private let descriptor: Descriptor
+    /// Whether the kernel returns its cached data of the file unless told not to.
+    private let isRemembered: Bool
+    package let tellsHoles: Bool
 
-  init(_ descriptor: consuming Descriptor, isRemembered: Bool = false, tellsHoles: Bool = true) {
-    self.descriptor = descriptor
-    self.isRemembered = isRemembered
-    self.tellsHoles = tellsHoles
+    init(_ descriptor: consuming Descriptor, isRemembered: Bool = false, tellsHoles: Bool = true) {
+      self.descriptor = descriptor
+      self.isRemembered = isRemembered
+      self.tellsHoles = tellsHoles
+    }
+
+    package func status() throws(SystemError) -> FileStatus {
+      try isRemembered ? descriptor.freshStatus() : descriptor.status()
+    }
+
+    package func extendedMetadata() throws(SystemError) -> ExtendedMetadata { try ExtendedMetadata(of: descriptor) }
+
+    package func readFully(at offset: Int64, into memory: inout MutableSpan<UInt8>) throws(SystemError) -> Int {
+      try descriptor.readFully(at: offset, into: &memory)
+    }
+
+    package func adviseSequential() { descriptor.adviseSequential() }
+    package func fetch(at offset: Int64, length: Int64) { descriptor.adviseNeeded(at: offset, length: length) }
+    package func nextData(from offset: Int64) throws(SystemError) -> Int64? { try descriptor.nextData(from: offset) }
+    package func nextHole(from offset: Int64) throws(SystemError) -> Int64? { try descriptor.nextHole(from: offset) }
   }
-
-  package func status() throws(SystemError) -> FileStatus {
-    try isRemembered ? descriptor.freshStatus() : descriptor.status()
-  }
-
-  package func extendedMetadata() throws(SystemError) -> ExtendedMetadata { try ExtendedMetadata(of: descriptor) }
-
-  package func readFully(at offset: Int64, into memory: inout MutableSpan<UInt8>) throws(SystemError) -> Int {
-    try descriptor.readFully(at: offset, into: &memory)
-  }
-
-  package func adviseSequential() { descriptor.adviseSequential() }
-  package func fetch(at offset: Int64, length: Int64) { descriptor.adviseNeeded(at: offset, length: length) }
-  package func nextData(from offset: Int64) throws(SystemError) -> Int64? { try descriptor.nextData(from: offset) }
-  package func nextHole(from offset: Int64) throws(SystemError) -> Int64? { try descriptor.nextHole(from: offset) }
 }

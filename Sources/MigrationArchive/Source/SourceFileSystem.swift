@@ -42,8 +42,8 @@ struct SourceFileSystem: Sendable {
 
   /// A file of this file system. The kernel's cached data of a file behind a server or daemon may
   /// be out of date.
-  func file(_ descriptor: consuming Descriptor) -> RealFile {
-    RealFile(descriptor, isRemembered: stamps != .ownClock, tellsHoles: tellsHoles)
+  func file(_ descriptor: consuming Descriptor) -> RealDirectory.File {
+    RealDirectory.File(descriptor, isRemembered: stamps != .ownClock, tellsHoles: tellsHoles)
   }
 
   /// The kernel's type numbers of file systems whose SEEK_HOLE is right, also for data that is not on

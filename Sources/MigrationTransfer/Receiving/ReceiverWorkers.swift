@@ -116,10 +116,10 @@ extension ReceiverSetup {
   /// Weighs a plan, records it, or stages a part of it, for a session.
   func staging(
     _ name: String, _ number: SessionNumber, of transfer: IncomingTransferContext,
-    _ body: @escaping @Sendable (StagingWorker) throws -> ReceiverPerformer.WorkerReport,
+    _ body: @escaping @Sendable (PlanWorker) throws -> ReceiverPerformer.WorkerReport,
     failing failed: @escaping @Sendable (Failure) -> ReceiverPerformer.Event
   ) -> ReceiverWorker {
-    let worker = StagingWorker(setup: self, session: number, transfer: transfer)
+    let worker = PlanWorker(setup: self, session: number, transfer: transfer)
     return ReceiverWorker(name, { try body(worker) }, failing: failed)
   }
 
