@@ -1,5 +1,5 @@
-package import MigrationArchive
-package import MigrationWire
+import MigrationArchive
+import MigrationWire
 
 extension SendQueue {
   /// The frames of the data streams: being filled, under way, and kept until they are written
