@@ -49,7 +49,7 @@ let worldly = """
   epoll_ctl epoll_wait sysconf getpid getrandom eventfd eventfd_read eventfd_write timerfd_create timerfd_settime
   signalfd read pipe2 splice socket bind listen connect accept4 getsockname getpeername setsockopt getsockopt ioctl
   send recv shutdown getifaddrs close flock fsync fdatasync syncfs fstat fstatat statx fstatfs fstatvfs ftruncate
-  pwrite write fallocate fchmod fchown futimens fsetxattr fremovexattr mkdirat unlinkat symlinkat linkat renameat2
+  pwrite write copy_file_range fallocate fchmod fchown futimens fsetxattr fremovexattr mkdirat unlinkat symlinkat linkat renameat2
   fchmodat fchownat utimensat SSL_new SSL_write_ex SSL_read_ex
   """.split(whereSeparator: \.isWhitespace).flatMap { ["-Xlinker", "--wrap=\($0)"] }
 

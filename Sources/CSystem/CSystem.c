@@ -121,6 +121,10 @@ int csystem_set_aside(int descriptor, off_t offset, off_t length) {
   return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, offset, length);
 }
 
+ssize_t csystem_copy_range(int from, off_t *offset, int to, off_t *place, size_t length) {
+  return copy_file_range(from, offset, to, place, length, 0);
+}
+
 int csystem_file_system(int descriptor, uint64_t *identifier, uint64_t *type) {
   struct statfs status;
   if (fstatfs(descriptor, &status) == -1) return -1;

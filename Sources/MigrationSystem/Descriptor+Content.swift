@@ -78,6 +78,17 @@ extension Descriptor {
     }
   }
 
+  /// Copies a range to the same offset of another file, as far as this file goes. The kernel copies,
+  /// and only refers to the same blocks where the file system can share them.
+  package func copy(_ range: Range<Int64>, to other: borrowing Descriptor) throws(SystemError) {
+    var (from, to) = (off_t(range.lowerBound), off_t(range.lowerBound))
+    while from < range.upperBound {
+      let rest = Int(range.upperBound - Int64(from))
+      let count = try calling("copy") { unsafe csystem_copy_range(raw, &from, other.raw, &to, rest) }
+      if count == 0 { return }
+    }
+  }
+
   /// Lets the file system set space aside for a range, without changing the size.
   package func setAside(_ range: Range<Int64>) throws(SystemError) {
     try perform("set space aside") { csystem_set_aside(raw, off_t(range.lowerBound), off_t(range.count)) }

@@ -118,6 +118,7 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
   /// cannot hold.
   package var isRenameFlagRefused: Bool { errno == EINVAL || isUnsupported }
   /// The file system cannot synchronize this kind of item.
+  package var isCopyRefused: Bool { errno == EXDEV || errno == EINVAL || isUnsupported }
   package var isSynchronizingRefused: Bool { errno == EINVAL || isUnsupported }
   /// The file system cannot store such permissions or times.
   package var isMetadataRefused: Bool { errno == EPERM || errno == EINVAL || isUnsupported }

@@ -20,6 +20,9 @@ public final class PeerReceiver: Sendable {
     case keepBoth = "keep-both"
     /// Folders are merged; new files and links replace existing files and links, each in one step.
     case replace
+    /// Folders are merged; a new file or link that differs from the existing one takes its place, in one
+    /// step, and one that equals it is not sent.
+    case update
     /// Folders are merged; a new file or link that differs from the existing one gets another name.
     case merge
   }

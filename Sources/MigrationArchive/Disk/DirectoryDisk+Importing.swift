@@ -116,6 +116,10 @@ extension DirectoryDisk: ImportDestination {
     return DiskFile(file)
   }
 
+  package func openBase(_ target: ArchivePath) throws(SystemError) -> DiskFile {
+    DiskFile(try Self.directory(of: target, in: parent).directory.openChild(target.name))
+  }
+
   package func enter(_ target: ArchivePath, seen: ExistingEntry) throws(SystemError) {
     let directory = try parent.directory.openDirectoryBeneath(target.bytes)
     try check(target, directory, seen)

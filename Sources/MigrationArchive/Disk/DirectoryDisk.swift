@@ -219,6 +219,24 @@ package final class DiskFile: StagedFile {
     if range.lowerBound < end { try descriptor.clear(Int64(range.lowerBound)..<Int64(end)) }
   }
 
+  package func copy(_ range: Range<UInt64>, from other: any StagedFile) throws(SystemError) {
+    guard let other = other as? DiskFile else { return try copyByReading(range, from: other) }
+    let range = Int64(range.lowerBound)..<Int64(range.upperBound)
+    var position = range.lowerBound
+    do {
+      while position < range.upperBound {
+        let data = try min(range.upperBound, other.descriptor.nextData(from: position) ?? range.upperBound)
+        if data > position { try clear(UInt64(position)..<UInt64(data)) }
+        guard data < range.upperBound else { return }
+        let end = try min(range.upperBound, other.descriptor.nextHole(from: data) ?? range.upperBound)
+        try other.descriptor.copy(data..<end, to: descriptor)
+        position = end
+      }
+    } catch  where error.isCopyRefused {
+      try copyByReading(UInt64(range.lowerBound)..<UInt64(range.upperBound), from: other)
+    }
+  }
+
   package func setMode(_ mode: UInt32) throws(SystemError) { try descriptor.setMode(mode) }
 
   package func setOwner(_ owner: ItemRecord.Owner) throws(SystemError) {
@@ -234,6 +252,9 @@ package final class DiskFile: StagedFile {
   }
 
   package func clearExtendedMetadata() throws(SystemError) { try descriptor.clearExtendedMetadata() }
+
+  /// The file as an entry, wherever its name leads.
+  func entry() throws(SystemError) -> ExistingEntry { ExistingEntry(try descriptor.status()) }
 
   func extendedMetadata() throws(SystemError) -> ExtendedMetadata { try ExtendedMetadata(of: descriptor) }
 

@@ -90,6 +90,8 @@ package protocol ImportDestination {
   /// The names in a directory of the destination as it lists them; nil if the file system finds
   /// each entry by exactly one name.
   func names(in directory: ArchivePath?) throws(SystemError) -> [[UInt8]]?
+  /// Opens a file at the destination, to copy from it.
+  func openBase(_ target: ArchivePath) throws(SystemError) -> DiskFile
   /// Opens a staged directory, which keeps its metadata wherever it is moved.
   func open(staged path: ArchivePath) throws(SystemError) -> any StagedFile
   /// Opens a directory at the destination. Fails if it is not the entry that was seen there.
@@ -111,6 +113,7 @@ package protocol ImportDestination {
 /// A destination that moves every item with one rename and never treats two names as equal.
 extension ImportDestination {
   package func makeParent(of target: ArchivePath) throws(SystemError) {}
+  package func openBase(_ target: ArchivePath) throws(SystemError) -> DiskFile { throw .unsupported("open") }
   package func noteChange(at target: ArchivePath) {}
   package func link(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) { throw .unsupported("link") }
   package func createPlaceholder(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> ExistingEntry {

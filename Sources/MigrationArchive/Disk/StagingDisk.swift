@@ -117,6 +117,8 @@ package protocol StagedFile: AnyObject, Sendable {
   func truncate(to size: UInt64) throws(SystemError)
   /// Makes a range read as zeros.
   func clear(_ range: Range<UInt64>) throws(SystemError)
+  /// Gives a range the bytes that another file has there; holes stay holes.
+  func copy(_ range: Range<UInt64>, from other: any StagedFile) throws(SystemError)
   func setMode(_ mode: UInt32) throws(SystemError)
   func setOwner(_ owner: ItemRecord.Owner) throws(SystemError)
   func setAttribute(_ attribute: ExtendedAttribute) throws(SystemError)
@@ -136,6 +138,27 @@ extension StagingTree {
 
 extension StagedFile {
   package func forgetCached() {}
+
+  package func copy(_ range: Range<UInt64>, from other: any StagedFile) throws(SystemError) {
+    try copyByReading(range, from: other)
+  }
+
+  func copyByReading(_ range: Range<UInt64>, from other: any StagedFile) throws(SystemError) {
+    var bytes = [UInt8](repeating: 0, count: Int(min(UInt64(range.count), 1 << 20)))
+    var position = range.lowerBound
+    while position < range.upperBound {
+      let wanted = Int(min(range.upperBound - position, UInt64(bytes.count)))
+      let count = try other.read(at: position, into: &bytes, 0..<wanted)
+      // A block of zeros stays a hole, as it usually was in the other file.
+      if bytes[..<count].contains(where: { $0 != 0 }) {
+        try write(at: position, bytes.span.extracting(..<count))
+      } else {
+        try clear(position..<position + UInt64(count))
+      }
+      position += UInt64(count)
+      if count < wanted { return }
+    }
+  }
 
   package func reserved() -> UInt64 { 0 }
   package func setAside(_ range: Range<UInt64>) throws(SystemError) { throw .unsupported("set space aside") }

@@ -20,17 +20,29 @@ extension ArchiveReader {
     } else if piece.isHole {
       guard packer.hasRoom(for: 0) else { return keep(piece) }
       packer.addHole(place(of: piece.range, in: file, isHole: true))
+      file.note(nil, at: piece.range)
       file.note(frame: packer.frameNumber)
       self.file?.rest = nil
+    } else if piece.isHeld {
+      goOn(with: piece, from: readHeld(piece, in: file))
+    } else if file.comparable(piece) != nil {
+      guard packer.hasRoom(for: 0) else { return keep(piece) }
+      goOn(with: piece, from: addEqualBlocks(of: piece, in: file))
     } else {
-      let end = min(piece.range.upperBound, piece.range.lowerBound + UInt64(packer.sizes.chunk))
+      var end = min(piece.range.upperBound, piece.range.lowerBound + UInt64(packer.sizes.chunk))
+      if file.base != nil { end = min(end, file.blockEnd(behind: piece.range.lowerBound)) }
       guard packer.hasRoom(for: end - piece.range.lowerBound) else { return keep(piece) }
       addChunk(piece.range.lowerBound..<end, of: piece, in: file)
-      self.file?.rest =
-        end < piece.range.upperBound ? LargeFile.Piece(range: end..<piece.range.upperBound, isHole: false) : nil
+      goOn(with: piece, from: end)
     }
     if file.isGivenUp { self.file?.rest = nil }
     return packer.hasRoom(for: 0)
+  }
+
+  private func goOn(with piece: LargeFile<Source.File>.Piece, from end: UInt64) {
+    var rest = piece
+    rest.range = end..<piece.range.upperBound
+    file?.rest = rest.range.isEmpty ? nil : rest
   }
 
   private func keep(_ piece: LargeFile<Source.File>.Piece) -> Bool {
@@ -49,6 +61,82 @@ extension ArchiveReader {
     return piece
   }
 
+  /// Compares blocks from the beginning of a piece on with those that the receiver has, and adds a
+  /// piece of the base for the equal ones. Returns the end of these.
+  private func addEqualBlocks(of piece: LargeFile<Source.File>.Piece, in file: LargeFile<Source.File>) -> UInt64 {
+    var rest = piece
+    var equal: (range: Range<UInt64>, lanes: PieceLanes)?
+    func add() {
+      guard let (range, lanes) = equal else { return }
+      packer.addBase(place(of: range, in: file), lanes)
+      file.note(frame: packer.frameNumber)
+      equal = nil
+    }
+    while !export.isStopped, let block = file.comparable(rest) {
+      guard let parts = lanes(of: block, in: file) else { break }
+      let whole = parts.dropFirst().reduce(parts[0]) { whole, part in
+        (
+          whole.range.lowerBound..<part.range.upperBound,
+          whole.lanes.joined(UInt64(whole.range.count), with: part.lanes, UInt64(part.range.count))
+        )
+      }
+      let isEqual = file.base?.has(whole.lanes, at: block) == true
+      file.noteCompared(block, isEqual: isEqual)
+      guard isEqual else { break }
+      for part in parts {
+        file.note(part.lanes, at: part.range)
+        if let (range, lanes) = equal, range.count + part.range.count <= Limits.chunk {
+          equal = (
+            range.lowerBound..<part.range.upperBound,
+            lanes.joined(UInt64(range.count), with: part.lanes, UInt64(part.range.count))
+          )
+        } else {
+          add()
+          equal = part
+        }
+      }
+      rest.range = block.upperBound..<piece.range.upperBound
+      if rest.range.isEmpty || !packer.hasRoom(for: 0) || block.upperBound - piece.range.lowerBound >= Limits.chunk {
+        break
+      }
+    }
+    add()
+    return rest.range.lowerBound
+  }
+
+  /// The lanes of the parts of a range, each inside of one block; nil if they cannot be read.
+  private func lanes(
+    of range: Range<UInt64>, in file: LargeFile<Source.File>
+  ) -> [(range: Range<UInt64>, lanes: PieceLanes)]? {
+    var parts: [(range: Range<UInt64>, lanes: PieceLanes)] = []
+    var start = range.lowerBound
+    do {
+      while start < range.upperBound {
+        let end = min(range.upperBound, file.blockEnd(behind: start), start + UInt64(packer.sizes.chunk))
+        let lanes = try packer.lanes(of: Int(end - start)) { memory throws(SystemError) in
+          try file.file.readFully(at: Int64(start), into: &memory) == memory.count
+        }
+        guard let lanes else {
+          file.end(.changed)
+          return nil
+        }
+        parts.append((start..<end, lanes))
+        start = end
+      }
+    } catch {
+      file.end(.failed(error))
+      return nil
+    }
+    return parts
+  }
+
+  /// Reads the beginning of a piece that the receiver has, for the list of blocks. Returns its end.
+  private func readHeld(_ piece: LargeFile<Source.File>.Piece, in file: LargeFile<Source.File>) -> UInt64 {
+    let end = min(piece.range.upperBound, piece.range.lowerBound + UInt64(packer.sizes.part))
+    for (range, lanes) in lanes(of: piece.range.lowerBound..<end, in: file) ?? [] { file.note(lanes, at: range) }
+    return end
+  }
+
   private func addChunk(_ range: Range<UInt64>, of piece: LargeFile<Source.File>.Piece, in file: LargeFile<Source.File>)
   {
     let next = range.lowerBound + Self.distance
@@ -57,7 +145,11 @@ extension ArchiveReader {
         at: Int64(next), length: Int64(min(UInt64(packer.sizes.chunk), piece.range.upperBound - next)))
     }
     do {
-      let isThere = try packer.addChunk(place(of: range, in: file), orHole: file.hasUntoldHoles) {
+      let isThere = try packer.addChunk(
+        place(of: range, in: file),
+        orHole: file.hasUntoldHoles || file.base != nil && file.before.allocatedBytes < file.before.size,
+        parts: file.keepsSums ? file.parts : nil
+      ) {
         memory throws(SystemError) in
         try file.file.readFully(at: Int64(range.lowerBound), into: &memory) == memory.count
       }
@@ -85,6 +177,7 @@ extension ArchiveReader {
     switch outcome {
     case .complete:
       packer.addRecord(of: large.record)
+      if let sums = large.sums { export.settings.blocks?.keep(sums, of: large.record.path) }
       packer.leaveBehind(large.lostAttributes)
       if batch.tree.nodes[item.index].isShared { export.sent(item, large.record.generation) }
       if batch.isCaptured(item.index) { export.captured(item, large.record.generation) }

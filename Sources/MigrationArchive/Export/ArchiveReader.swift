@@ -250,7 +250,8 @@ final class ArchiveReader<Source: SourceDirectory>: @unchecked Sendable {
       guard next.looks < WorkList.looks else { return changed(item, next, lastFrame: 0, in: batch) }
       export.postpone(item, next, until: export.settings.now() + seconds)
     case .large(let found):
-      let large = LargeFile(found, item: item, tries: tries, partLength: packer.sizes.part)
+      let large = LargeFile(
+        found, item: item, tries: tries, partLength: packer.sizes.part, keepsSums: self.export.settings.blocks != nil)
       let number = export.opened(large, after: found.mayFollow)
       if found.mayFollow == nil { file = (number, large, nil) }
     }

@@ -62,6 +62,10 @@ package struct ExportSettings: Sendable {
   /// the bottleneck.
   let isRotating: Bool
   let held: HeldItems.Lookup
+  /// The lists of blocks of the files that were sent to this receiver before; nil if none are kept.
+  let blocks: BlockStore?
+  /// Whether each root is replaced whole at the destination, as an app's data is.
+  let isWhole: Bool
   /// The names of the roots that the receiver leaves out.
   let leftOut: [[UInt8]]
   /// The time in seconds, which never goes backward.
@@ -70,7 +74,8 @@ package struct ExportSettings: Sendable {
   package init(
     listener: any ExportListener, keys: TransferKeys, held: HeldItems, traits: DestinationTraits = DestinationTraits(),
     sizes: ArchiveSizes = ArchiveSizes(), readers: Int = Limits.streams, isRotating: Bool = false,
-    leftOut: [[UInt8]] = [], now: @escaping @Sendable () -> Double = { BootInstant.now().seconds }
+    leftOut: [[UInt8]] = [], blocks: BlockStore? = nil,
+    isWhole: Bool = false, now: @escaping @Sendable () -> Double = { BootInstant.now().seconds }
   ) {
     self.listener = listener
     self.keys = keys
@@ -79,6 +84,8 @@ package struct ExportSettings: Sendable {
     self.readers = readers
     self.isRotating = isRotating
     self.leftOut = leftOut
+    self.blocks = blocks
+    self.isWhole = isWhole
     self.now = now
     self.held = HeldItems.Lookup(held)
   }
@@ -104,6 +111,17 @@ package struct ExportSettings: Sendable {
     guard let changed = status.changedAtSource else { return false }
     return held.has(
       keys.stateMark(directory: path, modified: ItemTime(status.modified), changed: changed), .state)
+  }
+
+  /// The blocks of the version of a file that lies at the receiver, untouched.
+  func base(of path: ArchivePath) -> BlockSums? {
+    guard held.hasBases else { return nil }
+    return blocks?.list(of: path) { list in isBase(path, size: list.size, list.sum) }
+  }
+
+  /// Whether a file of this content lies at the receiver where it arrived, untouched.
+  func isBase(_ path: ArchivePath, size: UInt64, _ sum: [UInt8]) -> Bool {
+    held.has(keys.baseMark(path: path, size: size, sum: sum), .base)
   }
 
   /// Whether the destination has a mark of a file that has arrived with this content.

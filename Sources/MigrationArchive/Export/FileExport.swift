@@ -26,6 +26,8 @@ struct OpenedFile<File: SourceFile> {
   let held: ByteRanges
   /// The frame that the receiver must have written before the first part may follow.
   var mayFollow: UInt64?
+  /// The blocks of the version that lies at the receiver.
+  var base: BlockSums?
 }
 
 /// Sends a file in one consistent state, or finds that it changes meanwhile (Protocol §8.3).
@@ -170,7 +172,7 @@ struct FileExport<Source: SourceDirectory> {
     let frame = dropDoubtfulPart(of: record, look)
     return OpenedFile(
       file: file, record: record, before: look.status, lostAttributes: lostAttributes, held: packer.heldRanges(record),
-      mayFollow: frame)
+      mayFollow: frame, base: packer.base(of: record, file))
   }
 
   /// Makes the receiver discard the part that it holds, if this state of the file cannot be

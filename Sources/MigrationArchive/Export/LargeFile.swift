@@ -6,8 +6,10 @@ import MigrationWire
 final class LargeFile<File: SourceFile>: Sendable {
   /// Data for one reader to read, or a hole.
   struct Piece: Equatable, Sendable {
-    let range: Range<UInt64>
+    var range: Range<UInt64>
     let isHole: Bool
+    /// Whether the receiver has it: it is read for the list of blocks alone.
+    var isHeld = false
   }
 
   /// The result of reading the file.
@@ -26,6 +28,13 @@ final class LargeFile<File: SourceFile>: Sendable {
     var outcome = Outcome.complete
     /// The last frame that contains a piece of the file.
     var lastFrame: UInt64 = 0
+    /// The lanes of the blocks; nil if they are not kept.
+    var sums: BlockSums.Builder?
+    /// The held ranges that are still to be read for the list of blocks.
+    var unread: ArraySlice<Range<UInt64>> = []
+    /// How many blocks were compared with the base, and the first bytes of those that differ.
+    var compared = 0
+    var differing: Set<UInt64> = []
   }
 
   let file: File
@@ -36,18 +45,28 @@ final class LargeFile<File: SourceFile>: Sendable {
   let lostAttributes: [[UInt8]]
   let item: WorkList.Item
   let tries: WorkList.Tries
+  /// The blocks of the version that lies at the receiver.
+  let base: BlockSums?
   private let partLength: UInt64
   private let state: Mutex<State>
 
-  init(_ opened: OpenedFile<File>, item: WorkList.Item, tries: WorkList.Tries, partLength: Int) {
+  init(_ opened: OpenedFile<File>, item: WorkList.Item, tries: WorkList.Tries, partLength: Int, keepsSums: Bool) {
+    base = opened.base
+    self.keepsSums = keepsSums && opened.record.size >= BlockSums.smallestFile
     file = opened.file
     record = opened.record
     before = opened.before
     lostAttributes = opened.lostAttributes
     self.item = item
     self.tries = tries
-    self.partLength = UInt64(partLength)
-    state = Mutex(State(held: opened.held, lastFrame: opened.mayFollow ?? 0))
+    let size = opened.record.size
+    let sums = self.keepsSums ? BlockSums.Builder(size: size) : nil
+    self.partLength = max(UInt64(partLength), sums?.length ?? 0, base?.length ?? 0)
+    state = Mutex(
+      State(
+        held: opened.held, lastFrame: opened.mayFollow ?? 0, sums: sums,
+        unread: sums == nil
+          ? [] : opened.held.all.compactMap { $0.lowerBound < size ? $0.clamped(to: 0..<size) : nil }[...]))
   }
 
   /// The next piece that no reader has taken; nil if there is none, or if pieces are no longer
@@ -60,12 +79,20 @@ final class LargeFile<File: SourceFile>: Sendable {
       guard case .complete = state.outcome else { return nil }
       while true {
         if let piece = state.gaps.popFirst() {
-          guard !piece.isHole, UInt64(piece.range.count) > partLength else { return piece }
-          let middle = piece.range.lowerBound + partLength
-          state.gaps = [Piece(range: middle..<piece.range.upperBound, isHole: false)] + state.gaps
-          return Piece(range: piece.range.lowerBound..<middle, isHole: false)
+          // No block is divided between two readers.
+          let middle = (piece.range.lowerBound / partLength + 1) * partLength
+          guard !piece.isHole, middle < piece.range.upperBound else { return piece }
+          var (part, rest) = (piece, piece)
+          (part.range, rest.range) = (piece.range.lowerBound..<middle, middle..<piece.range.upperBound)
+          state.gaps = [rest] + state.gaps
+          return part
         }
-        guard state.position < record.size else { return nil }
+        guard state.position < record.size else {
+          // Last, since it brings the receiver nothing.
+          guard let range = state.unread.popFirst() else { return nil }
+          state.gaps = [Piece(range: range, isHole: false, isHeld: true)]
+          continue
+        }
         do throws(SystemError) {
           let extent = try extent(from: state.position)
           state.position = extent.range.upperBound
@@ -87,6 +114,52 @@ final class LargeFile<File: SourceFile>: Sendable {
       if case .complete = state.outcome { state.outcome = outcome }
     }
   }
+
+  // MARK: Blocks
+
+  /// The rest of a piece up to the end of a block, if the receiver may have the block: then the block
+  /// is compared before any of it is sent. Once most blocks differ, none is compared any more.
+  func comparable(_ piece: Piece) -> Range<UInt64>? {
+    guard let base, !piece.isHole, !piece.isHeld, let block = base.range(of: piece.range.lowerBound / base.length),
+      block.lowerBound == piece.range.lowerBound, block.upperBound <= piece.range.upperBound
+    else { return nil }
+    return state.withLock { state in
+      let isOfUse = state.compared < 64 || state.differing.count * 2 <= state.compared
+      return isOfUse && !state.differing.contains(block.lowerBound) ? block : nil
+    }
+  }
+
+  /// Notes whether a block of the base is equal.
+  func noteCompared(_ block: Range<UInt64>, isEqual: Bool) {
+    state.withLock { state in
+      state.compared += 1
+      if !isEqual { state.differing.insert(block.lowerBound) }
+    }
+  }
+
+  /// The longest piece from an offset on that is inside of one block of the list, and of the base.
+  func blockEnd(behind offset: UInt64) -> UInt64 {
+    let lengths = [base?.length, state.withLock { $0.sums?.length }].compactMap(\.self)
+    return lengths.map { (offset / $0 + 1) * $0 }.min() ?? .max
+  }
+
+  /// The ends of the parts of which a chunk's lanes are made, and the call that notes these.
+  var parts: FramePacker.Parts {
+    FramePacker.Parts(end: { self.blockEnd(behind: $0) }, note: { self.note($0, at: $1) })
+  }
+
+  /// Notes the lanes of a piece that is inside of one block; nil for a hole, which may have many.
+  func note(_ lanes: PieceLanes?, at range: Range<UInt64>) {
+    state.withLock { state in
+      if let lanes { state.sums?.note(lanes, at: range) } else { state.sums?.note(hole: range) }
+    }
+  }
+
+  /// Whether the lanes of its blocks are kept.
+  let keepsSums: Bool
+
+  /// The list of blocks, once all have been read.
+  var sums: BlockSums? { state.withLock { $0.sums?.result } }
 
   var isGivenUp: Bool {
     state.withLock { state in
@@ -116,11 +189,15 @@ final class LargeFile<File: SourceFile>: Sendable {
     guard file.tellsHoles, before.allocatedBytes < before.size else {
       return Piece(range: position..<size, isHole: false)
     }
-    let data = try file.nextData(from: Int64(position)).map { min(size, UInt64($0)) } ?? size
+    // Only whole blocks can be compared with a base: zeros around data are data there.
+    let block = base?.length ?? 1
+    let found = try file.nextData(from: Int64(position)).map { min(size, UInt64($0)) } ?? size
+    let data = found < size ? max(position, found / block * block) : size
     if data > position { return Piece(range: position..<data, isHole: true) }
-    let start = position + min(shortestData, size - position)
+    let start = position + min(max(shortestData, found - position), size - position)
     guard start < size else { return Piece(range: position..<size, isHole: false) }
-    let end = try file.nextHole(from: Int64(start)).map { min(size, UInt64($0)) } ?? size
+    let hole = try file.nextHole(from: Int64(start)).map { min(size, UInt64($0)) } ?? size
+    let end = min(size, (hole + block - 1) / block * block)
     // If the file system contradicts itself, the rest is read as data.
     return Piece(range: position..<(end > position ? end : size), isHole: false)
   }

@@ -63,7 +63,7 @@ package struct SourceBatch<Source: SourceDirectory>: Sendable {
   /// Finds the units, and which of them the destination has. Later changes count as made after this
   /// transfer.
   private mutating func findUnits(_ settings: ExportSettings) {
-    units = tree.units()
+    units = settings.isWhole ? tree.rootUnits() : tree.units()
     var current: (parent: Int32, directory: Source)?
     for (index, number) in units.enumerated() where number >= 0 && !wanted.contains(number) {
       let parent = tree.nodes[index].parent

@@ -148,8 +148,10 @@ extension FolderImport {
       guard staging.roots?.contains(Array(item.path.root)) != false else { return }
       if ItemUnit.isRepositoryName(item.path.name), let folder = item.path.parent { folders.insert(folder) }
       if existing == .setAside {
-        // Everything that the sender has comes.
-        judge(item, isGone: !hasCome(item.path))
+        // A root comes with everything that the sender has, or is as it was.
+        if let root = try? ArchivePath(Array(item.path.root)), hasCome(root) {
+          judge(item, isGone: !hasCome(item.path))
+        }
       } else if let mark = presentMark(item) {
         judge(item, isGone: absent.contains(mark))
       } else if since(item).isAway, !hasCome(item.path) {

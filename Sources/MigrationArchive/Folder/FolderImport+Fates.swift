@@ -121,7 +121,7 @@ extension FolderImport {
       if try occupant.isSame(as: stagedOccupant(item.path)) { return .itself }
       // Equal size and time prove nothing if the sender has found other content.
       let isProven = facts.earlier?.source != .content
-      if existing == .merge || existing == .skip || facts.isOthers, isProven ? isPresent(item) : isCopy(item) {
+      if existing.leavesOutEqual || facts.isOthers, isProven ? isPresent(item) : isCopy(item) {
         return .equal
       }
       return occupant.kind == .regular || occupant.kind == .symbolicLink ? .entry : .other

@@ -12,13 +12,16 @@ extension FolderImport {
       return ItemFate(item.kind == .directory ? .folder : .leaf, existing: existing, isRoot: isRoot)
     }
     var kind = item.kind == .directory ? ItemFate.Kind.folder : .leaf
-    if existing == .setAside { kind = .whole } else if kind == .folder, try isWhole(item) { kind = .whole }
+    if existing == .setAside { kind = .whole }
+    if existing == .merge, kind == .folder, try isWhole(item) { kind = .whole }
     return ItemFate(kind, try facts(of: item, kind, earlier), existing: existing, isRoot: isRoot)
   }
 
   /// The record of an item's earlier version, if earlier versions count.
   func earlier(_ item: Item) -> ArrivedItem? {
-    guard existing == .merge || existing == .setAside && item.path.parent == nil else { return nil }
+    guard existing == .merge || existing == .update || existing == .setAside && item.path.parent == nil else {
+      return nil
+    }
     return arrived?.item(at: item.path)
   }
 
@@ -231,7 +234,7 @@ extension FolderImport {
     switch existing {
     case .setAside: false
     case .merge: try !isWhole(directory)
-    case .refuse, .keepBoth, .skip, .replace: true
+    case .refuse, .keepBoth, .skip, .replace, .update: true
     }
   }
 
@@ -334,13 +337,15 @@ extension FolderImport {
         content: content, entry: entry)
     case .file(let size):
       guard let modified = record.modified.map({ staging.abilities.traits.kept($0) }) else { return nil }
-      return file(record.path, target, size, modified, there, entry, placed: placed ?? size)
+      var item = file(record.path, target, size, modified, there, entry, placed: placed ?? size)
+      item?.isVerbatim = placed == nil
+      return item
     case .hardLink(let other):
       // It has the size and the time of the other name.
       guard let first = arrived.item(at: other),
         var item = file(record.path, target, first.size, first.modified, there, entry, placed: placed ?? first.size)
       else { return nil }
-      (item.changed, item.sum) = (first.changed, first.sum)
+      (item.changed, item.sum, item.isVerbatim) = (first.changed, first.sum, first.isVerbatim)
       return item
     case .metadata: return nil
     }

@@ -275,7 +275,7 @@ package struct FolderImport {
       let item = item.renamed(target)
       pending.append((item, there))
       notePlaced(item, at: target, there)
-      if existing == .replace || follows { merged.append((item, there)) }
+      if existing.replacesFiles || follows { merged.append((item, there)) }
     case .stays: stays(item)
     case .isKnown, .isRemoved: left.insert(item.path)
     case .staysAway:

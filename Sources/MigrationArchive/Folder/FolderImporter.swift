@@ -117,19 +117,37 @@ package final class FolderImporter: Importer {
   }
 
   package func present(
-    _ offer: Offer, for staging: Staging, after judgement: OfferCheck
+    _ offer: Offer, for staging: Staging, after judgement: OfferCheck, takesBases: Bool
   ) throws(Failure) -> PresentItems {
-    guard staging.existing.leavesOutEqual else { return PresentItems() }
     let granularity = staging.abilities.timeGranularity
-    var present = try existingItems(offer, for: staging, after: judgement, granularity)
-    guard let arrived = staging.arrivals else { return present }
-    arrived.follow(to: places, in: area.destination.directory)
+    let isWhole = staging.existing == .setAside
+    var present =
+      staging.existing.leavesOutEqual
+      ? try existingItems(offer, for: staging, after: judgement, granularity) : PresentItems()
+    guard staging.existing.leavesOutEqual || isWhole, let arrived = staging.arrivals, !arrived.isEmpty else {
+      return present
+    }
+    let directory = area.destination.directory
+    arrived.follow(to: places, in: directory)
     do {
-      try present.add(arrived, in: area.destination.directory, keys: staging.keys, timeGranularity: granularity)
+      // An app's data is replaced whole, unless all of it is as it came.
+      if !isWhole || isUntouched(offer.contents.roots, by: arrived) {
+        try present.add(
+          arrived, in: directory, keys: staging.keys, timeGranularity: granularity, existing: staging.existing)
+      }
+      if takesBases, staging.abilities.tellsEntriesApart {
+        try present.addBases(
+          arrived, ofAtLeast: isWhole ? 1 : BlockSums.smallestFile, in: directory, keys: staging.keys)
+      }
     } catch {
       throw Failure(.storage, "the record of what has arrived cannot be read", cause: error as? SystemError)
     }
     return present
+  }
+
+  private func isUntouched(_ roots: [Root], by arrived: ArrivedItems) -> Bool {
+    let placed = roots.compactMap { root in place(of: root.name).map { (key: root.name, place: $0.bytes) } }
+    return placed.count == roots.count && arrived.areUntouched(placed, in: area.destination.directory.directory)
   }
 
   private func existingItems(

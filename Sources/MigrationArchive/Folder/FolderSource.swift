@@ -131,6 +131,7 @@ package final class FolderSource: ItemSource {
     }
     let export = ArchiveExport<RealDirectory>(settings)
     let batch = export.add(SourceBatch(roots: places, tree: tree, naming: withOwners ? OwnerNames() : nil))
+    settings.blocks?.forget(besides: tree.files(ofAtLeast: BlockSums.smallestFile))
     begin(export)
     try export.waitUntilRead()
     try check(roots)

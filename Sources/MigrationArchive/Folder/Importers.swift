@@ -96,9 +96,10 @@ extension Failure {
 /// end. Any thread may call `interrupt`.
 package protocol Importer: Importers, PartJudge {
   /// The existing items of a judged offer that the destination keeps unchanged. Slow: it examines
-  /// every name, once a session.
+  /// every name, once a session. With `takesBases`, the sender can send newer versions of files as
+  /// differences.
   func present(
-    _ offer: Offer, for staging: Staging, after judgement: OfferCheck
+    _ offer: Offer, for staging: Staging, after judgement: OfferCheck, takesBases: Bool
   ) throws(Failure) -> PresentItems
   /// The state of a transfer's import that is known apart from the journal.
   func fate(of transfer: TransferID) -> Staging.ImportFate

@@ -3,7 +3,7 @@ import MigrationWire
 /// Decides the fate of a name when a source is moved again; no other code decides this. The sender
 /// asks with the facts of the ledger, the import with the facts that it finds at the destination.
 ///
-/// **An item of the source that arrived here before** (its own record says so; `merge` only):
+/// **An item of the source that arrived here before** (its own record says so; `merge`):
 ///
 /// | at the source | here | file or link | folder | what belongs together |
 /// | --- | --- | --- | --- | --- |
@@ -26,21 +26,23 @@ import MigrationWire
 /// A folder that was removed here, and has a new item in it, is *as new*, and so is every removed
 /// item that the user wants again; a unit counts as removed then if any item in it is. For *another
 /// kind*, and for a unit, a folder is untouched only with everything in it.
+/// With *update*, an untouched item is treated so too, but what belongs together item by item, and
+/// every other item is *as new*.
 /// The data of an app comes whole: it is *known* if it is the same and untouched, and otherwise as new.
 ///
 /// **Every other item, and what is *as new***:
 ///
-/// | its name here | refuse | keep-both | set aside | skip | merge | replace |
-/// | --- | --- | --- | --- | --- | --- | --- |
-/// | is free | arrives | arrives | arrives | arrives | arrives | arrives |
-/// | is its own, from a run that died | there | there | there | there | there | there |
-/// | a folder, for a folder | refused | beside | set aside | merged | merged | merged |
-/// | the same for what belongs together, equal | refused | beside | set aside | merged | present | merged |
-/// | the same, not equal | refused | beside | set aside | merged | beside | merged |
-/// | a folder of another file system | refused | beside | set aside | merged | beside | merged |
-/// | an equal file or link | refused | beside | set aside | present | present | replaced |
-/// | another file or link, for one | refused | beside | set aside | kept | beside | replaced |
-/// | anything else | refused | beside | set aside | kept | beside | beside |
+/// | its name here | refuse | keep-both | set aside | skip | merge | replace | update |
+/// | --- | --- | --- | --- | --- | --- | --- | --- |
+/// | is free | arrives | arrives | arrives | arrives | arrives | arrives | arrives |
+/// | is its own, from a run that died | there | there | there | there | there | there | there |
+/// | a folder, for a folder | refused | beside | set aside | merged | merged | merged | merged |
+/// | the same for what belongs together, equal | refused | beside | set aside | merged | present | merged | merged |
+/// | the same, not equal | refused | beside | set aside | merged | beside | merged | merged |
+/// | a folder of another file system | refused | beside | set aside | merged | beside | merged | merged |
+/// | an equal file or link | refused | beside | set aside | present | present | replaced | present |
+/// | another file or link, for one | refused | beside | set aside | kept | beside | replaced | replaced |
+/// | anything else | refused | beside | set aside | kept | beside | beside | beside |
 ///
 /// Only the root of an app is set aside; an item below it goes beside. An item that another source has
 /// brought in this run is never replaced: the new item arrives beside it, or is present if it is equal.
@@ -184,6 +186,7 @@ struct ItemFate: Equatable, Sendable {
   private func fate(since earlier: Earlier) -> Fate? {
     switch existing {
     case .merge: break
+    case .update: return earlier.since == .untouched ? fateOfUpdate(of: earlier.source) : nil
     case .setAside: return isRoot && (earlier.source, earlier.since) == (.same, .untouched) ? .known : nil
     case .refuse, .keepBoth, .skip, .replace: return nil
     }
@@ -199,6 +202,19 @@ struct ItemFate: Equatable, Sendable {
     case (.leaf, _), (.whole, .content): return earlier.since == .displaced ? nil : .keptAway
     case (.whole, _): return .removedHere
     case (.folder, _): return earlier.hasNew ? nil : .removedHere
+    }
+  }
+
+  /// The fate of an untouched item where existing items are brought up to date.
+  private func fateOfUpdate(of source: Source) -> Fate? {
+    switch (kind, source) {
+    case (_, .gone): .stays
+    case (.leaf, .same): .known
+    case (.leaf, .metadata): .follows
+    case (.leaf, .content): .replaces
+    case (_, .kind): nil
+    case (_, .same): .merges
+    case (_, .metadata), (_, .content): .mergesFollowing
     }
   }
 
@@ -224,13 +240,13 @@ struct ItemFate: Equatable, Sendable {
     case (_, .keepBoth): .beside
     case (_, .setAside): isRoot ? .setsAside : .beside
     case (.folder, .merge): kind == .whole ? .beside : .merges
-    case (.equalFolder, .merge), (.equal, .merge), (.equal, .skip): .present
+    case (.equalFolder, .merge), (.equal, .merge), (.equal, .skip), (.equal, .update): .present
     case (.mount, .merge): .beside
     case (.folder, _), (.equalFolder, _), (.mount, _): .merges
     case (_, .skip): .kept
     case (.equal, .replace): isOthers ? .present : .replaces
-    case (.entry, .replace): isOthers ? .beside : .replaces
-    case (.entry, .merge), (.other, .merge), (.other, .replace): .beside
+    case (.entry, .replace), (.entry, .update): isOthers ? .beside : .replaces
+    case (.entry, .merge), (.other, .merge), (.other, .replace), (.other, .update): .beside
     }
   }
 }

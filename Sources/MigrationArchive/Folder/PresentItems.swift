@@ -16,6 +16,8 @@ package struct PresentItems: Equatable, Sendable {
   package private(set) var arrived: [Mark] = []
   package private(set) var states: [Mark] = []
   package private(set) var contents: [Mark] = []
+  /// Marks of kind 8, ascending: of files that may be bases of newer versions.
+  package private(set) var bases: [Mark] = []
 
   /// The total of the existing items: an offer of the same items need not send these bytes.
   package private(set) var tally = Tally()
@@ -68,9 +70,12 @@ package struct PresentItems: Equatable, Sendable {
   /// Adds the items that the same source has brought before, wherever they are now. They need not come
   /// again. Of an item that was touched, moved or removed here, only a newer version is wanted, unless
   /// the user wants a removed item again. An unchanged directory need not come again. In a folder under
-  /// version control, the directories' times tell that nothing was added or removed.
+  /// version control, the directories' times tell that nothing was added or removed; and so they do with
+  /// an app's data, which comes whole or not at all. Where existing items are brought up to date, an
+  /// item counts only if it lies here as it came.
   mutating func add(
-    _ arrived: ArrivedItems, in destination: SharedDirectory, keys: TransferKeys, timeGranularity: UInt32
+    _ arrived: ArrivedItems, in destination: SharedDirectory, keys: TransferKeys, timeGranularity: UInt32,
+    existing: Existing = .merge
   ) throws {
     var folders: Set<ArchivePath> = []
     var places = DestinationLook(destination)
@@ -79,14 +84,15 @@ package struct PresentItems: Equatable, Sendable {
     }
     try arrived.visit { item in
       if ItemUnit.isRepositoryName(item.path.name), let folder = item.path.parent { folders.insert(folder) }
+      guard existing != .update || places.isAsPlaced(item) else { return }
       let earlier = earlier(item)
       guard let mark = item.presentMark(keys, timeGranularity: timeGranularity, isAway: earlier.isAway) else { return }
       note(mark, earlier, keys.stateMarks(of: item, timeGranularity: timeGranularity))
     }
     try arrived.visit { item in
-      guard item.kind == .directory else { return }
+      guard item.kind == .directory, existing != .update || places.isAsPlaced(item) else { return }
       let earlier = earlier(item)
-      if item.path.lineage.contains(where: folders.contains) {
+      if existing == .setAside || item.path.lineage.contains(where: folders.contains) {
         let version = item.version(isAway: earlier.isAway)
         note(keys.presentMark(directory: item.path, modified: version.modified), earlier)
       }
@@ -100,6 +106,21 @@ package struct PresentItems: Equatable, Sendable {
     self.arrived = Self.unique(self.arrived)
     states = Self.unique(states)
     contents = Self.unique(contents)
+  }
+
+  /// Adds the files of at least this size that lie untouched where they arrived: a newer version may
+  /// come as the difference.
+  mutating func addBases(
+    _ arrived: ArrivedItems, ofAtLeast size: UInt64, in destination: SharedDirectory, keys: TransferKeys
+  ) throws {
+    var places = DestinationLook(destination)
+    try arrived.visit { item in
+      guard item.mayBeBase, item.size >= size, bases.count < Limits.presentMarks, places.isUntouched(item) else {
+        return
+      }
+      bases.append(keys.baseMark(path: item.path, size: item.size, sum: item.sum))
+    }
+    bases = Self.unique(bases)
   }
 
   private mutating func note(
@@ -128,28 +149,47 @@ package struct PresentItems: Equatable, Sendable {
   /// Checks whether items lie where they arrived. Usually an item lies in the directory of the previous item.
   fileprivate struct DestinationLook {
     private let destination: SharedDirectory
-    private var current: (path: ArchivePath?, directory: SharedDirectory?)?
+    private var current: (path: ArchivePath?, directory: Result<SharedDirectory, SystemError>)?
 
     init(_ destination: SharedDirectory) { self.destination = destination }
 
     /// Whether anything else was done with an item does not matter here.
     mutating func since(_ item: ArrivedItem) -> ItemFate.Since {
-      let parent = item.target.parent
-      if current == nil || current?.path != parent {
-        do throws(SystemError) {
-          current = (parent, try DirectoryDisk.directory(of: item.target, in: destination))
-        } catch {
-          // Doubt means that it is there, and only a newer version is sent.
-          guard error.isNotFound || error.isNotDirectory || error.isSymbolicLink else { return .touched }
-          current = (parent, nil)
-        }
-      }
-      guard let directory = current?.directory else { return .removed }
       do throws(SystemError) {
-        return try directory.directory.status(item.target.name).kind == item.kind.fileKind ? .touched : .displaced
+        return try status(item).kind == item.kind.fileKind ? .touched : .displaced
       } catch {
-        return error.isNotFound ? .removed : .touched
+        // Doubt means that it is there, and only a newer version is sent.
+        return error.isNotFound || error.isNotDirectory || error.isSymbolicLink ? .removed : .touched
       }
+    }
+
+    /// Whether an item lies where it was put, in its size and time, on any file system.
+    mutating func isAsPlaced(_ item: ArrivedItem) -> Bool {
+      guard let entry = item.entry, let there = try? status(item), there.kind == item.kind.fileKind else {
+        return false
+      }
+      return item.kind == .directory
+        || UInt64(there.size) == entry.size && ItemTime(there.modified) == entry.modified
+    }
+
+    /// Whether an item is the one that was put there, where entries tell.
+    mutating func isUntouched(_ item: ArrivedItem) -> Bool {
+      (try? status(item)).map { item.isUntouched(ExistingEntry($0), tellsEntriesApart: true) { nil } } ?? false
+    }
+
+    private mutating func status(_ item: ArrivedItem) throws(SystemError) -> FileStatus {
+      let parent = item.target.parent
+      if let current, current.path == parent {
+        return try current.directory.get().directory.status(item.target.name)
+      }
+      let directory: Result<SharedDirectory, SystemError>
+      do throws(SystemError) {
+        directory = .success(try DirectoryDisk.directory(of: item.target, in: destination))
+      } catch {
+        directory = .failure(error)
+      }
+      current = (parent, directory)
+      return try directory.get().directory.status(item.target.name)
     }
   }
 

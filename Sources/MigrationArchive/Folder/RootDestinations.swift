@@ -162,7 +162,7 @@ extension FolderImporter {
     guard let places else { return }
     let unplaceable = try unplaceable(roots)
     if let first = unplaceable.first, unplaceable.count == roots.count { throw first.reason }
-    guard existing == .replace || existing == .setAside,
+    guard existing.replacesFiles || existing == .setAside,
       let root = roots.first(where: { places.overlaps($0.name) })
     else { return }
     throw Failure(

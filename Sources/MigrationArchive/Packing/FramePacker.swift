@@ -158,6 +158,7 @@ final class FramePacker {
   /// Adds the file whose content was read last.
   func addSmallFile(_ record: ItemRecord) {
     let (lead, size) = (Self.lead(of: record), Int(record.size))
+    if held.hasBases, addSmallFileFromBase(record, lead) { return }
     prefix.removeAll()
     EntryWriter.item(record, to: &prefix)
     let place = FilePiece(path: record.path, generation: record.generation, range: 0..<record.size)
@@ -167,10 +168,36 @@ final class FramePacker {
     count(record, contentBytes: record.size)
   }
 
+  /// The parts of a chunk whose lanes are noted.
+  struct Parts {
+    /// The end of the part that begins at an offset.
+    let end: (UInt64) -> UInt64
+    /// Gets the lanes of a part; nil for a hole.
+    let note: (PieceLanes?, Range<UInt64>) -> Void
+  }
+
+  /// The smallest content that is worth a reference to a base.
+  private static let worthReferring: UInt64 = 256
+
+  /// Adds the file whose content was read last as its earlier version, if the receiver has that; else
+  /// false.
+  private func addSmallFileFromBase(_ record: ItemRecord, _ lead: Int) -> Bool {
+    guard record.size >= Self.worthReferring else { return false }
+    let lanes = frame.withFreeSpan(at: lead, length: Int(record.size)) { PieceLanes(checkLanes(of: $0)) }
+    var sum = ContentSum()
+    sum.add(lanes, at: 0..<record.size)
+    guard let sum = sum.bytes, settings.isBase(record.path, size: record.size, sum) else { return false }
+    addBase(FilePiece(path: record.path, generation: record.generation, range: 0..<record.size), lanes)
+    addRecord(of: record)
+    return true
+  }
+
   /// Adds one chunk of a large file. `read` stores its bytes in place; false if `read` reports them
-  /// as unusable. With `orHole`, zeros become a hole.
+  /// as unusable. With `orHole`, zeros become a hole. With `parts`, the lanes of the chunk's parts are
+  /// noted.
   func addChunk(
-    _ place: FilePiece, orHole: Bool = false, _ read: (inout MutableSpan<UInt8>) throws(SystemError) -> Bool
+    _ place: FilePiece, orHole: Bool = false, parts: Parts? = nil,
+    _ read: (inout MutableSpan<UInt8>) throws(SystemError) -> Bool
   ) throws(Failure) -> Bool {
     let size = place.range.count
     let lead = EntryWriter.length(of: place)
@@ -181,13 +208,39 @@ final class FramePacker {
     }
     if orHole, frame.withFreeSpan(at: lead, length: size, { bytes in bytes.indices.allSatisfy { bytes[$0] == 0 } }) {
       addHole(FilePiece(path: place.path, generation: place.generation, range: place.range, isHole: true))
+      parts?.note(nil, place.range)
       return true
     }
+    let check: ChunkCheck
+    if let parts {
+      check = keys.check(place, lanes: joinedLanes(place.range, lead, parts).lanes)
+    } else {
+      check = self.check(place, lead, size)
+    }
     prefix.removeAll()
-    EntryWriter.place(place, check(place, lead, size), to: &prefix)
+    EntryWriter.place(place, check, to: &prefix)
     frame.commit(prefix.bytes, followedBy: size)
     frame.note(items: 0, contentBytes: UInt64(size))
     return true
+  }
+
+  /// The lanes of a range that lies `lead` bytes behind the frame's entries, made of those of its parts.
+  private func joinedLanes(
+    _ range: Range<UInt64>, _ lead: Int, _ parts: Parts
+  ) -> PieceLanes {
+    var (whole, start) = (PieceLanes(), range.lowerBound)
+    while start < range.upperBound {
+      // The lanes of a piece are joined between words only.
+      var next = min(range.upperBound, parts.end(start))
+      if !(next - range.lowerBound).isMultiple(of: 8) { next = range.upperBound }
+      let lanes = frame.withFreeSpan(at: lead + Int(start - range.lowerBound), length: Int(next - start)) {
+        PieceLanes(checkLanes(of: $0))
+      }
+      parts.note(lanes, start..<next)
+      whole = start == range.lowerBound ? lanes : whole.joined(start - range.lowerBound, with: lanes, next - start)
+      start = next
+    }
+    return whole
   }
 
   /// Adds a hole of a large file.
@@ -239,6 +292,33 @@ final class FramePacker {
 
   /// Counts content that need not be sent.
   func skip(_ bytes: UInt64) { listener.skipped(items: 0, bytes: bytes) }
+
+  /// Adds a piece that the receiver has in the file's earlier version.
+  func addBase(_ place: FilePiece, _ lanes: PieceLanes) {
+    prefix.removeAll()
+    EntryWriter.base(place, keys.check(place, lanes: lanes.lanes), lanes, to: &prefix)
+    frame.append(prefix.bytes)
+    skip(UInt64(place.range.count))
+  }
+
+  /// The blocks of the version of a file that lies at the receiver. Of a smaller file there is no list: it
+  /// is read, and compared as a whole.
+  func base(of record: ItemRecord, _ file: some SourceFile) -> BlockSums? {
+    guard held.hasBases else { return nil }
+    if let base = settings.base(of: record.path) { return base }
+    guard settings.isWhole, record.size < BlockSums.smallestFile, let sums = try? BlockSums.read(file, record.size),
+      settings.isBase(record.path, size: record.size, sums.sum)
+    else { return nil }
+    return sums
+  }
+
+  /// The lanes of a piece, which is read into memory that the frame does not need yet.
+  func lanes(
+    of length: Int, _ read: (inout MutableSpan<UInt8>) throws(SystemError) -> Bool
+  ) throws(SystemError) -> PieceLanes? {
+    guard try frame.withFreeSpace(at: 0, length: length, read) else { return nil }
+    return frame.withFreeSpan(at: 0, length: length) { PieceLanes(checkLanes(of: $0)) }
+  }
 
   private func check(_ place: FilePiece, _ lead: Int, _ size: Int) -> ChunkCheck {
     frame.withFreeSpan(at: lead, length: size) { keys.check(place, $0) }

@@ -16,7 +16,10 @@ package struct HeldItems: Sendable {
   package var isEmpty: Bool { staged.isEmpty && partials.isEmpty && !hasNames }
 
   /// Whether the destination has entries whose items need not, or must not, be sent.
-  var hasNames: Bool { !others.isEmpty }
+  var hasNames: Bool { others.keys.contains { $0 != .base } }
+
+  /// Whether the destination has files that may be bases of newer versions.
+  var hasBases: Bool { others[.base] != nil }
 
   /// Adds a page; pages come in ascending order.
   package mutating func add(_ page: Held) {
@@ -24,7 +27,7 @@ package struct HeldItems: Sendable {
     case .staged:
       staged += page.marks
       isCurrent += [Bool](repeating: false, count: page.marks.count)
-    case .present, .taken, .removed, .arrived, .state, .content: others[page.kind, default: []] += page.marks
+    case .present, .taken, .removed, .arrived, .state, .content, .base: others[page.kind, default: []] += page.marks
     }
   }
 
@@ -89,11 +92,14 @@ package struct HeldItems: Sendable {
     let isEmpty: Bool
     /// Whether the destination has entries whose items need not, or must not, be sent.
     let hasNames: Bool
+    /// Whether it has files that may be bases of newer versions.
+    let hasBases: Bool
     private let items: Condition<HeldItems>
 
     init(_ items: HeldItems) {
       isEmpty = items.isEmpty
       hasNames = items.hasNames
+      hasBases = items.hasBases
       self.items = Condition(items)
     }
 

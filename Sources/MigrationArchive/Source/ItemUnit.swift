@@ -73,6 +73,14 @@ extension SourceTree {
   ///
   /// With `captured`, the folders of LevelDB and of a Maildir, and a mailbox with its index, are
   /// units too.
+  func rootUnits() -> [Int32] {
+    var units: [Int32] = []
+    for (index, node) in nodes.enumerated() {
+      units.append(node.parent < 0 ? Int32(index) : units[Int(node.parent)])
+    }
+    return units
+  }
+
   func units(captured isCaptured: Bool = false) -> [Int32] {
     var folders: Set<Int32> = []
     var sidecars: [Name: [Int]] = [:]

@@ -82,6 +82,11 @@ package struct SourceTree: Sendable {
     return try ArchivePath(Array(parts.reversed().joined(separator: CollectionOfOne(UInt8(ascii: "/")))))
   }
 
+  /// The paths of the files of at least a size.
+  func files(ofAtLeast size: UInt64) -> [ArchivePath] {
+    nodes.indices.compactMap { nodes[$0].kind == .file && nodes[$0].size >= size ? try? path($0) : nil }
+  }
+
   /// Adds an item. Returns its index.
   package mutating func add(
     _ name: Span<UInt8>, _ status: FileStatus, _ flags: FileFlags = [], kind: ItemKind, parent: Int32

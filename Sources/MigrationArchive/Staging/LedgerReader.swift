@@ -29,6 +29,7 @@ package struct LedgerReader: Sendable {
     lists = [
       (.present, present.present[...]), (.taken, present.taken[...]), (.removed, present.removed[...]),
       (.arrived, present.arrived[...]), (.state, present.states[...]), (.content, present.contents[...]),
+      (.base, present.bases[...]),
     ]
   }
 

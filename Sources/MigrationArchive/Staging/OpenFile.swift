@@ -37,6 +37,15 @@ extension Staging {
       }
     }
 
+    /// Gives a range the bytes that another file has there.
+    func copy(_ range: Range<UInt64>, from other: any StagedFile) throws(SystemError) {
+      LoopThread.check("wait for a file")
+      try turn.withLock { ahead throws(SystemError) in
+        ahead.isOver = true
+        try file.copy(range, from: other)
+      }
+    }
+
     /// Sets aside as much again as is before it, as XFS does for a file that only one stream writes.
     private func setAside(from start: UInt64, _ ahead: inout Ahead) {
       let end = start + min(start, Ahead.most)

@@ -113,6 +113,9 @@ package final class Staging: Sendable {
     set { others.withLock { $0 = newValue } }
   }
 
+  /// The earlier versions of files from which pieces are taken, while these are incomplete.
+  let bases = Mutex<[ArchivePath: Base]>([:])
+
   /// What the newest session accepts; nil before the first one of this process.
   let taking = Mutex<Taking?>(nil)
 
@@ -204,6 +207,7 @@ package final class Staging: Sendable {
   package func beginSession(_ offer: Offer, mayRefuse: Bool = true, atMost most: MostBytes? = nil) {
     let position = journal.position
     let room = Self.metadataRoom(on: disk)
+    bases.withLock { $0 = [:] }
     let watch = RoomWatch(offer, held: held)
     shared.withLock { shared in
       shared.watch = watch

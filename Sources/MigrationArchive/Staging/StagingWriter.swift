@@ -46,9 +46,18 @@ package final class StagingWriter {
         try write(record, whole, bytes)
         content += whole?.data.count ?? 0
       case .chunk(let place, let check, let data):
-        try write(place, check, bytes.extracting(data))
+        let (lanes, data) = (try verify(place, check, bytes.extracting(data)), bytes.extracting(data))
+        try stage(place, lanes) { (file) throws in try file.write(at: place.range.lowerBound, data) }
         content += data.count
-      case .hole(let place, let check): try write(place, check, bytes.extracting(0..<0))
+      case .hole(let place, let check):
+        let lanes = try verify(place, check, bytes.extracting(0..<0))
+        try stage(place, lanes) { (file) throws in
+          try file.clear(place.range)
+          staging.shared.withFigures { $0.holes = $0.holes.addingClamped(UInt64(place.range.count)) }
+        }
+      case .base(let place, let check, let lanes):
+        try verify(place, check, lanes)
+        try stage(place, lanes) { (file) throws in try file.copy(place, from: staging.base(of: place.path)) }
       }
       // Records with many small attributes take ten times as much memory: only a few of them wait
       // here.
@@ -193,9 +202,9 @@ package final class StagingWriter {
 
   // MARK: Chunks
 
-  private func write(_ place: FilePiece, _ check: ChunkCheck, _ data: Span<UInt8>) throws {
-    try self.check(place.path)
-    let lanes = try verify(place, check, data)
+  /// Puts a piece into its file, and claims it; `write` brings the bytes.
+  private func stage(_ place: FilePiece, _ lanes: PieceLanes, _ write: (Staging.OpenFile) throws -> Void) throws {
+    try check(place.path)
     let target: Staging.OpenFile
     do {
       guard let file = try admit(place) else { return }
@@ -204,14 +213,11 @@ package final class StagingWriter {
       return try refuse(place, after: error, isStaged: false)
     }
     do {
-      if !place.isHole {
-        try target.write(at: place.range.lowerBound, data)
-      } else {
-        try target.clear(place.range)
-        staging.shared.withFigures { $0.holes = $0.holes.addingClamped(UInt64(place.range.count)) }
-      }
-    } catch {
+      try write(target)
+    } catch let error as SystemError {
       return try refuse(place, after: Failure("writing", place.path, error), isStaged: true)
+    } catch let error as Failure {
+      return try refuse(place, after: error, isStaged: true)
     }
     claims.append(.range(place, lanes))
     guard let (number, record) = staging.shared.withLock({ $0.ledger.stage(place) }) else { return }
@@ -259,6 +265,7 @@ package final class StagingWriter {
   private func finish(_ number: Ledger.FileNumber, _ record: ItemRecord) throws {
     let open = staging.shared.withLock { $0.open.removeValue(forKey: number) }
     guard let open else { throw Violation(.conflict, "a second end of a file") }
+    staging.bases.withLock { $0[record.path] = nil }
     do {
       try staging.settle(open.file, record)
     } catch {
@@ -273,8 +280,13 @@ package final class StagingWriter {
   @discardableResult
   func verify(_ place: FilePiece, _ check: ChunkCheck, _ data: Span<UInt8>) throws(Violation) -> PieceLanes {
     let lanes = PieceLanes(checkLanes(of: data))
+    try verify(place, check, lanes)
+    return lanes
+  }
+
+  private func verify(_ place: FilePiece, _ check: ChunkCheck, _ lanes: PieceLanes) throws(Violation) {
     let expected = staging.keys.check(place, lanes: lanes.lanes)
-    guard check != expected else { return lanes }
+    guard check != expected else { return }
     throw Violation(
       .check, "a chunk",
       "\(check.hexadecimal) came, and \(expected.hexadecimal) is computed here, at offset "

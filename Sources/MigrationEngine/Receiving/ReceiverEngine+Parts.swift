@@ -240,13 +240,14 @@ extension ReceiverEngine {
     sessions[number]?.beginPart()
     transfers[of: transfer.identifier]?.begin(totals.part)
     sessions[number]?.stage = .staging(totals)
+    let features = settings.greeting.features.intersection(session.features)
     act(
       .stage(
         number,
         StagingOrder(
           transfer: transfer.identifier, part: totals.part, offer: Offer(contents, totals),
           held: transfers[of: transfer.identifier]?.part.held ?? Tally(), taken: transfer.taken[totals.part],
-          isCompressible: settings.greeting.features.intersection(session.features).contains(.zstd))))
+          isCompressible: features.contains(.zstd), takesBases: features.contains(.bases))))
   }
 
   mutating func staged(_ number: SessionNumber, _ result: Result<Admitted, Failure>) {

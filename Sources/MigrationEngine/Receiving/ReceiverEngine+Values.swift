@@ -193,6 +193,8 @@ extension ReceiverEngine {
     package let taken: ArrivalClasses?
     /// Whether the sender may compress.
     package let isCompressible: Bool
+    /// Whether the sender can send newer versions of files as differences.
+    package let takesBases: Bool
   }
 }
 

@@ -388,6 +388,8 @@ extension SenderEngine {
     package let isCompressible: Bool
     /// The names of the roots that the receiver refuses.
     package let refusedRoots: [[UInt8]]
+    /// The contents of the part, and where its roots come from.
+    package let summary: SourceSummary
 
     /// The items that the destination can hold, as far as the receiver knows.
     package var traits: DestinationTraits { accept.traits ?? DestinationTraits() }

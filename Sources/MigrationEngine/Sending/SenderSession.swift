@@ -240,7 +240,8 @@ struct SenderSession: Sendable {
         number,
         SenderEngine.ExportOrder(
           transfer: verdict.transfer, part: part, accept: accept, window: verdict.window, request: peer.request,
-          isCompressible: obstacle == nil, refusedRoots: facts.transfer[part].refusedRoots)))
+          isCompressible: obstacle == nil, refusedRoots: facts.transfer[part].refusedRoots,
+          summary: summary)))
     isWorking = true
     facts.tellPlain(obstacle, &actions)
     if streams == nil {

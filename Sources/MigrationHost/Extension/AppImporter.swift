@@ -81,7 +81,7 @@ package final class AppImporter: Importer {
   }
 
   package func present(
-    _ offer: Offer, for staging: Staging, after judgement: OfferCheck
+    _ offer: Offer, for staging: Staging, after judgement: OfferCheck, takesBases: Bool
   ) throws(Failure) -> PresentItems {
     PresentItems()
   }

@@ -33,7 +33,7 @@ extension PairingCode {
 
 extension Features {
   /// This device's features: zstd where it has the library.
-  static let ofThisDevice: Features = Zstandard.isAvailable ? [.zstd, .addresses] : .addresses
+  static let ofThisDevice: Features = Zstandard.isAvailable ? [.zstd, .addresses, .bases] : [.addresses, .bases]
 }
 
 /// The bytes that cross the data streams of a transfer in this run, and their time. Several threads

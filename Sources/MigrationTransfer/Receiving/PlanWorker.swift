@@ -209,7 +209,7 @@ struct PlanWorker: Sendable {
     // The engine gets them with the admission, in the place of those that it knows.
     var refusals: [NotStored] = []
     transfer.tellRefusals(of: staging) { refusals = $0 }
-    let present = try importer.present(order.offer, for: staging, after: check)
+    let present = try importer.present(order.offer, for: staging, after: check, takesBases: order.takesBases)
     setup.reservedRoom.release(present.tally, of: transfer)
     staging.beginSession(
       order.offer, mayRefuse: order.offer.contents.mayBeRefused, atMost: most)

@@ -72,7 +72,8 @@ struct ReceiverSetup: Sendable {
   func keep(
     _ staging: Staging, _ importer: any Importer, _ part: UInt16, of transfer: IncomingTransferContext
   ) throws(Failure) {
-    if options.knownDevices != .kept, staging.arrivals == nil, let store, let remembered = transfer.entry?.remembered,
+    if options.knownDevices != .kept || staging.existing == .update, staging.arrivals == nil, let store,
+      let remembered = transfer.entry?.remembered,
       let place = remembered.destination
     {
       let arriving = remembered.plan.parts[Int(part)]

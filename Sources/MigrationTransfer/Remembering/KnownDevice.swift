@@ -242,6 +242,13 @@ extension TransferStore {
     return SharedDirectory(directory)
   }
 
+  /// The folder of the lists of blocks that were sent to a known device; nil for another device.
+  func blockFolder(_ peer: KeyFingerprint) -> SharedDirectory? {
+    guard device(peer, as: .sender) != nil, let folder = try? deviceFolder(peer) else { return nil }
+    try? folder.directory.makeDirectory(BlockStore.folderName, mode: 0o700)
+    return try? SharedDirectory(folder.directory.openChildDirectory(BlockStore.folderName))
+  }
+
   // MARK: The arrived items of a device
 
   /// The record of the items that the sources of a part have brought to a place; nil if the device

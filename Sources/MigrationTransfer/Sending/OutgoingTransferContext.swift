@@ -207,7 +207,7 @@ struct SenderSessionContext: Sendable {
     if let clause = source.withholding(for: order.traits).clause { setup.post(.withholding(number, clause: clause)) }
     let settings = ExportSettings(
       listener: queue, keys: order.accept.keys, held: held, traits: order.traits, isRotating: source.isRotating,
-      leftOut: order.refusedRoots)
+      leftOut: order.refusedRoots, blocks: blocks(order, setup), isWhole: order.summary.contents.isReplacedWhole)
     do {
       let result = try source.export(settings, for: order.request) { queue.serve($0) }
       queue.serveNothing()
@@ -218,6 +218,15 @@ struct SenderSessionContext: Sendable {
       try queue.drain()
       throw error
     }
+  }
+
+  /// The lists of blocks that were kept for a known device.
+  private func blocks(_ order: SenderEngine.ExportOrder, _ setup: SenderSetup) -> BlockStore? {
+    guard let sources = order.summary.sources, let folder = setup.store?.blockFolder(transfer.receiver) else {
+      return nil
+    }
+    return BlockStore(
+      folder, of: Dictionary(zip(order.summary.contents.roots.map(\.name), sources)) { first, _ in first })
   }
 
   /// Connects a data stream, joins, and sends the frames that the queue gives it.

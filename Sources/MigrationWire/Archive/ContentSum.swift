@@ -6,10 +6,15 @@ package struct PieceLanes: Equatable, Sendable {
 
   package static func == (one: PieceLanes, other: PieceLanes) -> Bool { one.lanes == other.lanes }
 
-  func write(to writer: inout ByteWriter) { for lane in [lanes.0, lanes.1, lanes.2] { writer.u32(lane) } }
+  package func write(to writer: inout ByteWriter) { for lane in [lanes.0, lanes.1, lanes.2] { writer.u32(lane) } }
 
-  init(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) {
+  package init(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) {
     lanes = (try reader.u32(bytes), try reader.u32(bytes), try reader.u32(bytes))
+  }
+
+  /// The lanes of a piece of so many bytes, a multiple of 8, with another piece behind it.
+  package func joined(_ length: UInt64, with next: PieceLanes, _ nextLength: UInt64) -> PieceLanes {
+    ContentSum.join(self, length, next, nextLength)
   }
 }
 
@@ -51,6 +56,34 @@ package struct ContentSum: Equatable, Sendable {
     let words = offset / word
     let whole = (words + 2 - UInt64(lane)) / 3 * word
     return words % 3 == UInt64(lane) ? whole + offset % word : whole
+  }
+
+  /// The lanes of a piece of so many bytes that has this sum, counted from its own beginning; nil if
+  /// the sum is not known.
+  package func lanes(of length: UInt64) -> PieceLanes? {
+    guard !isLost else { return nil }
+    let found = (0..<3).map { lane -> UInt32 in
+      let count = Self.count(of: lane, before: length)
+      guard count > 0 else { return 0 }
+      return Self.times(lanes[lane], Self.power(bytes: count)) ^ ~Self.times(.max, Self.power(bytes: count))
+    }
+    return PieceLanes((found[0], found[1], found[2]))
+  }
+
+  fileprivate static func join(
+    _ piece: PieceLanes, _ length: UInt64, _ next: PieceLanes, _ nextLength: UInt64
+  ) -> PieceLanes {
+    precondition(length.isMultiple(of: word), "a piece that is continued ends between words")
+    let (own, others) = ([piece.lanes.0, piece.lanes.1, piece.lanes.2], [next.lanes.0, next.lanes.1, next.lanes.2])
+    let first = Int(length / word % 3)
+    var joined = own
+    for lane in 0..<3 {
+      // The next piece's lanes begin at its own first word.
+      let other = (lane + 3 - first) % 3
+      let count = count(of: other, before: nextLength)
+      if count > 0 { joined[lane] = times(own[lane], power(bytes: count)) ^ others[other] }
+    }
+    return PieceLanes((joined[0], joined[1], joined[2]))
   }
 
   /// The bytes of the sum; nil if it is not known.

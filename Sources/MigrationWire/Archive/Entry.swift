@@ -22,6 +22,9 @@ package enum Entry: Equatable, Sendable {
   case item(ItemRecord, content: Content?)
   case chunk(FilePiece, ChunkCheck, data: Range<Int>)
   case hole(FilePiece, ChunkCheck)
+  /// Bytes that the receiver has already, at the same offset of the file's earlier version. The lanes
+  /// are those of the sender's bytes.
+  case base(FilePiece, ChunkCheck, PieceLanes)
 
   /// The content of a small file, in the same frame as its record.
   package struct Content: Equatable, Sendable {
@@ -40,6 +43,7 @@ package enum Entry: Equatable, Sendable {
     package static let chunk: UInt8 = 2
     package static let hole: UInt8 = 3
     package static let content: UInt8 = 4
+    package static let base: UInt8 = 5
   }
 }
 
@@ -59,6 +63,7 @@ package struct EntryReader: Sendable {
     case Entry.Kind.item: return try item(bytes)
     case Entry.Kind.chunk: return try chunk(bytes)
     case Entry.Kind.hole: return try hole(bytes)
+    case Entry.Kind.base: return try base(bytes)
     case Entry.Kind.content: throw Violation(.field, "content without a record in front of it")
     default: throw Violation(.unknown, "an entry of a data frame")
     }
@@ -94,6 +99,17 @@ package struct EntryReader: Sendable {
     let check = try reader.u64(bytes)
     let range = try range(offset, length)
     return .hole(FilePiece(path: try path(bytes), generation: generation, range: range, isHole: true), check)
+  }
+
+  private mutating func base(_ bytes: Span<UInt8>) throws(Violation) -> Entry {
+    let generation = try reader.u128(bytes)
+    let offset = try reader.u64(bytes)
+    let length = try reader.u64(bytes)
+    guard (1...UInt64(Limits.chunk)).contains(length) else { throw Violation(.limit, "a piece of a base") }
+    let check = try reader.u64(bytes)
+    let lanes = try PieceLanes(&reader, bytes)
+    let range = try range(offset, length)
+    return .base(FilePiece(path: try path(bytes), generation: generation, range: range), check, lanes)
   }
 
   private mutating func path(_ bytes: Span<UInt8>) throws(Violation) -> ArchivePath {
@@ -133,6 +149,17 @@ package enum EntryWriter {
     writer.u64(check)
     writer.string(place.path.bytes)
     if !place.isHole { writer.varint(length) }
+  }
+
+  /// A BASE entry.
+  package static func base(_ place: FilePiece, _ check: ChunkCheck, _ lanes: PieceLanes, to writer: inout ByteWriter) {
+    writer.u8(Entry.Kind.base)
+    writer.u128(place.generation)
+    writer.u64(place.range.lowerBound)
+    writer.u64(UInt64(place.range.count))
+    writer.u64(check)
+    lanes.write(to: &writer)
+    writer.string(place.path.bytes)
   }
 
   /// The number of bytes of a CHUNK entry without its data.

@@ -91,8 +91,15 @@ package struct TransferKeys: Equatable, Sendable {
 
   /// The mark of a file that has arrived, with the sum of its content (Protocol §9.2, kind 7).
   package func contentMark(path: ArchivePath, size: UInt64, sum: [UInt8]) -> Mark {
+    contentMark(10, path, size, sum)
+  }
+
+  /// The mark of a file that lies where it arrived, untouched (Protocol §9.2, kind 8).
+  package func baseMark(path: ArchivePath, size: UInt64, sum: [UInt8]) -> Mark { contentMark(13, path, size, sum) }
+
+  private func contentMark(_ use: UInt8, _ path: ArchivePath, _ size: UInt64, _ sum: [UInt8]) -> Mark {
     var hash = SipHash(key: hashKey)
-    hash.combine(10 as UInt8)
+    hash.combine(use)
     hash.combine(size)
     hash.combine(sum)
     hash.combine(path.bytes)

@@ -53,6 +53,9 @@ package struct ArrivedItem: Equatable, Sendable {
   package var changed: ItemTime?
   /// The sum of a file's content as it came (`ContentSum`); empty if that is not known.
   package var sum: [UInt8] = []
+  /// Whether the file was put in place with the bytes that came. An importer may rewrite a file, and
+  /// older records do not say.
+  package var isVerbatim = false
   /// Nil if the item was gone, or if the entry may be another item than the import had put there.
   package var entry: Entry?
   /// The newest version that was not stored, since the item had been moved or removed here.
@@ -89,7 +92,7 @@ package struct ArrivedItem: Equatable, Sendable {
     writer.time(modified)
     writer.u8(
       (entry == nil ? 0 : 1) | (isRemovalMeant ? 2 : 0) | (changed == nil ? 0 : 4) | (isVoid ? 8 : 0)
-        | (keptAway == nil ? 0 : 16))
+        | (keptAway == nil ? 0 : 16) | (isVerbatim ? 32 : 0))
     if let entry {
       writer.u64(entry.inode)
       writer.time(entry.changed)
@@ -120,9 +123,10 @@ package struct ArrivedItem: Equatable, Sendable {
     size = try reader.u64(bytes)
     modified = try reader.time(bytes)
     let flags = try reader.u8(bytes)
-    guard flags < 32 else { throw Violation(.value, subject) }
+    guard flags < 64 else { throw Violation(.value, subject) }
     isRemovalMeant = flags & 2 != 0
     isVoid = flags & 8 != 0
+    isVerbatim = flags & 32 != 0
     entry =
       flags & 1 == 0
       ? nil

@@ -287,12 +287,17 @@ package enum Existing: UInt8, CaseIterable, Sendable {
   /// The existing root gets another name, and the arriving one gets its name: for an app's data, and
   /// no choice of the option.
   case setAside = 6
+  /// Folders are merged; a file or link that equals the existing one stays, and one that differs takes
+  /// its place.
+  case update = 7
 
   /// The choices of the option.
-  package static let allCases: [Existing] = [.refuse, .skip, .keepBoth, .replace, .merge]
+  package static let allCases: [Existing] = [.refuse, .skip, .keepBoth, .replace, .update, .merge]
 
   /// Whether the sender leaves out what equals an existing item.
-  package var leavesOutEqual: Bool { self == .skip || self == .merge }
+  package var leavesOutEqual: Bool { self == .skip || self == .merge || self == .update }
+  /// Whether existing files and links are replaced.
+  package var replacesFiles: Bool { self == .replace || self == .update }
 
   /// The value of the option.
   package var name: String {
@@ -303,6 +308,7 @@ package enum Existing: UInt8, CaseIterable, Sendable {
     case .replace: "replace"
     case .merge: "merge"
     case .setAside: "set-aside"
+    case .update: "update"
     }
   }
 }

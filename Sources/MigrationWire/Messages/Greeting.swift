@@ -13,6 +13,8 @@ package struct Features: OptionSet, Sendable {
   package static let zstd = Features(rawValue: 1)
   /// Accepts the other end's addresses.
   package static let addresses = Features(rawValue: 2)
+  /// Can send, or take, pieces of a file from its earlier version.
+  package static let bases = Features(rawValue: 4)
 }
 
 /// Protocol §6.1: an end introduces itself.

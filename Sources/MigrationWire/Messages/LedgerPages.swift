@@ -17,6 +17,8 @@ package struct Held: Equatable, Sendable {
     case state = 6
     /// The same file with its content.
     case content = 7
+    /// A file that the same source has brought and that lies untouched, by its content: a base.
+    case base = 8
   }
 
   package let kind: Kind

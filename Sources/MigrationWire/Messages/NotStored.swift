@@ -48,6 +48,8 @@ package struct NotStored: Hashable, Sendable {
     package static let contentUnknown = Reason(rawValue: 25)
     /// The receiver knows no place for it.
     package static let noPlace = Reason(rawValue: 26)
+    /// Its earlier version, of which it has pieces, was changed meanwhile.
+    package static let baseChanged = Reason(rawValue: 27)
     package static let other = Reason(rawValue: 31)
 
     /// Programs may run it, or it is a secret.

@@ -63,6 +63,9 @@ package struct Offer: Equatable, Sendable {
     /// An app of files; the roots are keys.
     case files(of: String, [Root])
 
+    /// Whether each root is replaced as a whole where it arrives.
+    package var isReplacedWhole: Bool { if case .files = self { true } else { false } }
+
     package var roots: [Root] {
       switch self {
       case .folders(let roots), .role(_, let roots), .files(_, let roots): roots

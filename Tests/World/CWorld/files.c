@@ -364,6 +364,18 @@ CHANGING(
 CHANGING(
   int, fallocate, (int file, int mode, off_t from, off_t count), (file, mode, from, count), true,
   log_place(file, mode, from, count))
+/// A copy is a read and a write, which the log has.
+REAL(ssize_t, copy_file_range, int from, off_t *offset, int to, off_t *place, size_t count, unsigned flags) {
+  if (self < 0) return __real_copy_file_range(from, offset, to, place, count, flags);
+  char bytes[1 << 16];
+  ssize_t got = pread(from, bytes, count < sizeof bytes ? count : sizeof bytes, *offset);
+  if (got <= 0) return got;
+  ssize_t done = __wrap_pwrite(to, bytes, (size_t)got, *place);
+  if (done > 0) *offset += done;
+  if (done > 0) *place += done;
+  return done;
+}
+
 CHANGING(int, fchmod, (int file, mode_t mode), (file, mode), false, log_file(world_mode, file, mode, 0, NULL, 0))
 CHANGING(int, fchown, (int file, uid_t user, gid_t group), (file, user, group), false, (void)0)
 CHANGING(

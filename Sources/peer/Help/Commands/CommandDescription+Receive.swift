@@ -257,6 +257,13 @@ extension CommandDescription {
         different name.
         """),
     ValueKind.Choice(
+      word: "update",
+      text: """
+        merge folders; a file or link that differs from the existing one replaces it as with 'replace', and one of the
+        same size and time is not sent again. Nothing is removed. For copies that are repeated: with --remember, only the
+        changed blocks of a large file are sent.
+        """),
+    ValueKind.Choice(
       word: "merge",
       text: """
         merge folders; an item that differs from the existing one is saved under a different name, and the existing one is
