@@ -144,7 +144,7 @@ final class RelayLink: Sendable {
 
     private let link: RelayLink
     private var poller: Poller
-    private var registration: (asking: Asking, state: RelayRegistration)?
+    private var registration: (asking: Asking, state: RelayRegistrationState)?
     /// When the registration, or the next try, has its turn.
     private var nextTurn = 0.0
     private var backoff = Backoff.atRelay
@@ -214,12 +214,13 @@ final class RelayLink: Sendable {
         let addresses = try Dialing.addresses(of: link.access.place)
         let link = link
         let socket = try Race(
-          addresses: addresses, patience: RelayRegistration.patience, wakeup: link.wakeup, isStopped: { link.isOver }
+          addresses: addresses, patience: RelayRegistrationState.patience, wakeup: link.wakeup,
+          isStopped: { link.isOver }
         ).run()
         let now = BootInstant.now().seconds
-        let asking = Asking(socket, .register, until: now + RelayRegistration.patience)
+        let asking = Asking(socket, .register, until: now + RelayRegistrationState.patience)
         asking.isConnected = true
-        registration = (asking, RelayRegistration(now: now))
+        registration = (asking, RelayRegistrationState(now: now))
       } catch let error as Failure {
         lose(.lost(error.message))
       } catch Race.End.lost(_, _, let error) {
@@ -266,7 +267,7 @@ final class RelayLink: Sendable {
         let socket = try? StreamSocket.connect(to: address, from: .shareable)
       else { return }
       answers.append(
-        Asking(socket, .answer(call), until: now + RelayRegistration.patience, caller: SocketAddress(caller)))
+        Asking(socket, .answer(call), until: now + RelayRegistrationState.patience, caller: SocketAddress(caller)))
     }
 
     /// Takes a step of a call; false once it is joined, or has failed.

@@ -7,11 +7,11 @@ import Testing
 @testable import MigrationTransfer
 
 /// What a receiver believes of its relay, and how often it comes back to one.
-@Suite struct RelayRegistrationTests {
+@Suite struct RelayRegistrationStateTests {
   private static let meeting = RelayMeeting(ofSecret: [UInt8](repeating: 7, count: RelayMeeting.secretSize))
 
-  private static func placed(now: Double = 0) throws -> RelayRegistration {
-    var registration = RelayRegistration(now: now)
+  private static func placed(now: Double = 0) throws -> RelayRegistrationState {
+    var registration = RelayRegistrationState(now: now)
     let place = try #require(RelayPlace(withoutCheck: 12))
     expect(try registration.take(.place(place), now: now), is: .placed(place))
     return registration
@@ -20,7 +20,7 @@ import Testing
   @Test func `a relay gives one place, and rings only behind it`() throws {
     let (place, call) = (try #require(RelayPlace(withoutCheck: 12)), RelayCall([UInt8](repeating: 1, count: 16)))
     let caller = InternetAddress(address: [192, 0, 2, 7], port: 40_001)
-    var registration = RelayRegistration(now: 0)
+    var registration = RelayRegistrationState(now: 0)
     #expect(throws: RelayAccess.Trouble.foreign) { try registration.take(.ring(call, caller), now: 0) }
     registration = try Self.placed()
     expect(try registration.take(.ring(call, caller), now: 1), is: .rung(call, caller))
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test func `a registration ends without a place, and without a sign of life`() throws {
-    expect(RelayRegistration(now: 5).nextMoment, is: 15)
+    expect(RelayRegistrationState(now: 5).nextMoment, is: 15)
     var registration = try Self.placed()
     expect((registration.nextMoment, registration.silentAt) == (20, 60))
     expect(registration.due([Self.meeting], now: 8), is: [.meet(Self.meeting)])

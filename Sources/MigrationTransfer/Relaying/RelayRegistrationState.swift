@@ -5,7 +5,7 @@ import MigrationWire
 /// one place, and answers each sign of life once.
 ///
 /// A value. Times are seconds that count sleep.
-struct RelayRegistration: Equatable, Sendable {
+struct RelayRegistrationState: Equatable, Sendable {
   /// News from the relay.
   enum News: Equatable, Sendable {
     case placed(RelayPlace)
