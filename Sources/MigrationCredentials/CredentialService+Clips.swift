@@ -1,6 +1,9 @@
 /// What an app has of its clip: it reads and deletes the clip's items too, and asks for the clip's
 /// record of a user.
 extension CredentialService {
+  /// The owners whose items the program reads and deletes, in the order of results.
+  var readableOwners: [CredentialOwner] { [principal.owner, principal.clip].compactMap(\.self) }
+
   /// The app's own record counts first; its clip's authorization also holds for the app.
   func account(_ user: String) throws(CredentialStatus) -> AccountState? {
     do {
@@ -10,14 +13,5 @@ extension CredentialService {
     } catch {
       throw CredentialStatus(error)
     }
-  }
-
-  /// The owners that a query addresses, in the order of its results.
-  func owners(of query: CredentialQuery) throws(CredentialStatus) -> [CredentialOwner] {
-    let readable = [principal.owner, principal.clip].compactMap(\.self)
-    guard let group = query.group else { return readable }
-    let meant = readable.filter { $0.identifier == group }
-    guard !meant.isEmpty else { throw .missingEntitlement }
-    return meant
   }
 }

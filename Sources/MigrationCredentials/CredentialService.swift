@@ -47,8 +47,7 @@ package struct CredentialService<Storage: CredentialStorage>: Sendable {
   }
 
   private func add(_ item: CredentialItem, group: String?) throws(CredentialStatus) {
-    // The app may only read and delete its clip's items.
-    guard group ?? principal.owner.identifier == principal.owner.identifier else { throw .missingEntitlement }
+    try check(group, isOf: [principal.owner])
     guard item.isWithinLimits else { throw .dataTooLarge }
     try locked { () throws(CredentialStorageError) -> CredentialStatus? in
       let items = try storage.items(of: principal.owner)
@@ -80,7 +79,7 @@ package struct CredentialService<Storage: CredentialStorage>: Sendable {
     _ query: CredentialQuery, _ changes: CredentialChanges, now: Timestamp
   ) throws(CredentialStatus) {
     let own = principal.owner
-    guard changes.group ?? own.identifier == own.identifier else { throw .missingEntitlement }
+    try check(changes.group, isOf: [own])
     guard try owners(of: query).contains(own) else { throw .itemNotFound }
     try locked { () throws(CredentialStorageError) -> CredentialStatus? in
       var changed: [StoredCredential] = []
