@@ -252,10 +252,10 @@ func runReceive(_ given: ReceiveOptions, _ output: Output) throws(Failure) -> Tr
 
 extension ReceiveOptions {
   /// Forgets what is not to be kept, from now on; nil where there is no such rule.
-  fileprivate func expiry(_ store: TransferStore, _ output: Output) throws(Failure) -> Expiry? {
+  fileprivate func expiry(_ store: TransferStore, _ output: Output) throws(Failure) -> UnfinishedExpiry? {
     guard keeping.isLimited else { return nil }
     let place = try destination(self)
-    let expiry = Expiry(keeping, at: try Failure.wrapping(place.canonicalPath()), in: store) {
+    let expiry = UnfinishedExpiry(keeping, at: try Failure.wrapping(place.canonicalPath()), in: store) {
       output.handle(.notice($0))
     }
     try Failure.wrapping(expiry.begin())
@@ -375,4 +375,15 @@ extension ReceiveOptions {
 private func destination(_ options: ReceiveOptions) throws(Failure) -> Directory {
   let place = try options.place
   return try StagingArea.openOrMake(place)
+}
+
+extension TransferEvent {
+  /// Whether it is the end of data that an earlier run has put in place.
+  fileprivate var isOfEarlierImport: Bool {
+    switch plain {
+    case .done(let result): result.concludedAt != nil
+    case .partEnded(let end): if case .success(let result) = end.result { result.concludedAt != nil } else { false }
+    default: false
+    }
+  }
 }

@@ -5,7 +5,7 @@ import MigrationWire
 
 /// Forgets unfinished transfers of a receiver by the rules of its user: when it starts, once an hour,
 /// and when a transfer has been left unfinished.
-final class Expiry: Sendable {
+final class UnfinishedExpiry: Sendable {
   private static let interval = Duration.seconds(3600)
 
   private let keeping: Keeping
@@ -58,40 +58,5 @@ extension TransferStore.Expired {
     let why = isOld ? "it had no connection for too long (--expire)" : "more is kept than --max-kept allows"
     let what = "the unfinished transfer \(transfer.hexadecimal.prefix(8)) from \(VisibleText.of(device))"
     return "\(what), of which \(Figures.size(held)) had arrived, is forgotten: \(why)"
-  }
-}
-
-/// Tells the user how to remove the data that a transfer without room has left.
-final class LeftData: Sendable {
-  private let transfer = Mutex<TransferID?>(nil)
-
-  /// An event of the receiver, with that advice.
-  func advising(_ event: TransferEvent) -> TransferEvent {
-    switch event {
-    case .transfer(let identifier): transfer.withLock { $0 = identifier }
-    case .failed(let failure): return .failed(advising(failure))
-    case .of(let identifier, let event):
-      transfer.withLock { $0 = identifier }
-      return .of(identifier, advising(event))
-    default: break
-    }
-    return event
-  }
-
-  func advising(_ failure: Failure) -> Failure {
-    guard failure.kind == .noSpace, let transfer = transfer.withLock({ $0 }) else { return failure }
-    let advice = "What has arrived is kept: \(DataHint.forgetting(transfer.hexadecimal)) removes it."
-    return failure.hinting(failure.hint.map { "\($0) \(advice)" } ?? advice)
-  }
-}
-
-extension TransferEvent {
-  /// Whether it is the end of data that an earlier run has put in place.
-  var isOfEarlierImport: Bool {
-    switch plain {
-    case .done(let result): result.concludedAt != nil
-    case .partEnded(let end): if case .success(let result) = end.result { result.concludedAt != nil } else { false }
-    default: false
-    }
   }
 }
