@@ -1,0 +1,148 @@
+package import MigrationWire
+
+/// The result of a finished transfer.
+package struct TransferResult: Equatable, Sendable {
+  package let total: Tally
+  /// Bytes of DATA bodies that crossed the wire in this run, in their compressed size. Holes do not
+  /// count.
+  package let sentBytes: UInt64
+  /// Bytes that compression saved on the wire in this run.
+  package let savedBytes: UInt64
+  /// Bytes of content that earlier sessions had delivered when the last one began.
+  package let heldBytes: UInt64
+  /// Seconds from the first byte of data to the last message.
+  package let seconds: Double
+  /// How many items of the source could not be sent.
+  package let unsent: UInt64
+  /// The properties that the destination could not hold, with their counts.
+  package let losses: [Done.Loss]
+  /// The items left out because the destination has them, or has other items of the same names.
+  package let leftOut: LeftOut
+  /// How many items the destination could not hold.
+  package let notStored: UInt64
+  /// How many of those the sender has left out: they are no items of `total`.
+  package let withheld: UInt64
+  /// How many items were stored under other names, because their own were taken.
+  package let renamed: UInt64
+  /// The items of the source that were moved or removed at the destination since they arrived.
+  package let removed: Done.Removed
+  /// Attributes of the source that are not transferred.
+  package let lostAttributes: [LostAttribute]
+  /// By when everything had arrived, in seconds since 1970, if an earlier run concluded the
+  /// transfer and nothing is sent in this one.
+  package let concludedAt: Int64?
+  /// How many parts, and how many roots of the other parts, were not taken or have failed.
+  package let failedParts: Int
+  /// How many parts were changed at the destination, while the source has nothing newer.
+  package let presentParts: Int
+
+  /// The result of a part that is not sent, since the source has nothing newer.
+  static let present = TransferResult(
+    total: Tally(), sentBytes: 0, heldBytes: 0, seconds: 0, unsent: 0, losses: [], presentParts: 1)
+
+  package init(
+    total: Tally, sentBytes: UInt64, savedBytes: UInt64 = 0, heldBytes: UInt64, seconds: Double, unsent: UInt64,
+    losses: [Done.Loss], leftOut: LeftOut = LeftOut(), notStored: UInt64 = 0, withheld: UInt64 = 0, renamed: UInt64 = 0,
+    removed: Done.Removed = Done.Removed(),
+    lostAttributes: [LostAttribute] = [], concludedAt: Int64? = nil, failedParts: Int = 0, presentParts: Int = 0
+  ) {
+    self.renamed = renamed
+    self.removed = removed
+    self.failedParts = failedParts
+    self.presentParts = presentParts
+    self.concludedAt = concludedAt
+    self.lostAttributes = lostAttributes
+    self.notStored = notStored
+    self.withheld = withheld
+    self.leftOut = leftOut
+    self.total = total
+    self.sentBytes = sentBytes
+    self.savedBytes = savedBytes
+    self.heldBytes = heldBytes
+    self.seconds = seconds
+    self.unsent = unsent
+    self.losses = losses
+  }
+}
+
+/// The end of one of several parts, for the user.
+package struct PartEnd: Sendable {
+  package let number: UInt16
+  package let name: String
+  /// The root that is left out, while the rest of the part arrives; nil for the whole part.
+  private(set) package var root: [UInt8]?
+  package let result: TransferOutcome
+  /// Whether a later session may continue a part that has failed.
+  package let mayResume: Bool
+  /// Whether the receiver's user has not taken it.
+  package let isDeclined: Bool
+
+  package init(_ number: UInt16, _ name: String, _ result: TransferResult) {
+    (self.number, self.name, root, self.result) = (number, name, nil, .success(result))
+    (mayResume, isDeclined) = (false, false)
+  }
+
+  package init(_ number: UInt16, _ name: String, root: [UInt8]? = nil, _ fault: Failure) {
+    self.number = number
+    self.name = name
+    self.root = root
+    result = fault.outcome
+    mayResume = root == nil && fault.isResumable
+    isDeclined = [.declined, .notAllowed, .told(.refused)].contains(fault.code)
+  }
+
+  /// The same end, with the root's place instead of its name.
+  func placed(_ place: ([UInt8]) -> [UInt8]) -> PartEnd {
+    var end = self
+    end.root = root.map(place)
+    return end
+  }
+}
+
+/// How a transfer, or a part of one, has ended.
+package typealias TransferOutcome = Result<TransferResult, Failure>
+
+extension Result where Failure == MigrationWire.Failure {
+  /// The failure; nil for a success.
+  package var failure: Failure? { if case .failure(let failure) = self { failure } else { nil } }
+}
+
+extension Failure {
+  /// How it ends a part: one that is there already, and has nothing newer, is no failure.
+  var outcome: TransferOutcome {
+    switch code {
+    case .nothingNewer, .told(.nothingNewer): .success(.present)
+    default: .failure(self)
+    }
+  }
+}
+
+extension TransferOutcome {
+  /// The result of a whole plan, by its parts in their order (Protocol §7.5). The traffic is that of
+  /// the run.
+  static func combined(_ parts: [TransferOutcome], _ traffic: Traffic) -> TransferOutcome {
+    let failures = parts.compactMap(\.failure)
+    let finished = parts.compactMap { try? $0.get() }
+    if finished.isEmpty, let first = failures.first { return .failure(first) }
+    func sum(_ count: (TransferResult) -> UInt64) -> UInt64 { finished.reduce(0) { $0 &+ count($1) } }
+    var (losses, lostAttributes): ([Done.Loss.Kind: UInt64], [[UInt8]: UInt64]) = ([:], [:])
+    for result in finished {
+      for loss in result.losses { losses[loss.kind, default: 0] += loss.count }
+      for attribute in result.lostAttributes { lostAttributes[attribute.name, default: 0] += attribute.count }
+    }
+    return .success(
+      TransferResult(
+        total: finished.reduce(Tally()) { $0.adding($1.total) }, sentBytes: traffic.sent, savedBytes: traffic.saved,
+        heldBytes: sum(\.heldBytes), seconds: traffic.seconds, unsent: sum(\.unsent),
+        losses: losses.sorted { $0.key.rawValue < $1.key.rawValue }.map { Done.Loss(kind: $0.key, count: $0.value) },
+        leftOut: LeftOut(
+          present: sum(\.leftOut.present), differing: sum(\.leftOut.differing), removed: sum(\.leftOut.removed)),
+        notStored: sum(\.notStored), withheld: sum(\.withheld), renamed: sum(\.renamed),
+        removed: Done.Removed(count: sum(\.removed.count), unsettled: sum(\.removed.unsettled)),
+        lostAttributes: lostAttributes.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map {
+          LostAttribute(name: $0.key, count: $0.value)
+        }, concludedAt: finished.contains { $0.concludedAt == nil } ? nil : finished.compactMap(\.concludedAt).max(),
+        failedParts: finished.reduce(failures.count) { $0 + $1.failedParts },
+        presentParts: finished.reduce(0) { $0 + $1.presentParts }))
+  }
+}
