@@ -3,8 +3,6 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-import struct Synchronization.Atomic
-
 /// An admitted connection. Its workers take it one after the other; between two workers it rests
 /// here.
 final class ServedConnection: Sendable {
@@ -64,33 +62,4 @@ final class ServedConnection: Sendable {
       wakeup.signal()
     }
   }
-}
-
-/// Limits the number of threads that compute at the same time the costly answers to strangers.
-final class ComputeGate: Sendable {
-  private let free: Condition<Int>
-
-  init(places: Int = CurrentProcess.processors) { free = Condition(places) }
-
-  func run<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-    _ = free.wait { free -> Bool? in
-      guard free > 0 else { return nil }
-      free -= 1
-      return true
-    }
-    defer {
-      free.withLock { $0 += 1 }
-      free.signal()
-    }
-    return try body()
-  }
-}
-
-/// A fact that becomes true once, and that any thread may look up.
-final class AtomicFlag: Sendable {
-  private let value = Atomic(false)
-
-  var isSet: Bool { value.load(ordering: .acquiring) }
-
-  func set() { value.store(true, ordering: .releasing) }
 }
