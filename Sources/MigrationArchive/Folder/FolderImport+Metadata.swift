@@ -1,6 +1,8 @@
 import MigrationSystem
 import MigrationWire
 
+// Staging+Completing has the other half: every directory but the roots, from the leaves up, before the import.
+
 /// Sets the metadata of directories when their items are in place.
 extension FolderImport {
   /// Sets the rest of a directory's metadata. Done only now: only root can move a directory without

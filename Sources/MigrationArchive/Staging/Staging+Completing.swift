@@ -1,6 +1,7 @@
 import MigrationSystem
 package import MigrationWire
 
+// FolderImport+Metadata has the other half: roots when they are moved, directories that existed already.
 extension Staging {
   /// Compares the received data with the sender's totals, and creates and sets the rest: hard
   /// links, directories' permissions and times. The roots' own permissions are set when the roots
