@@ -44,6 +44,21 @@ import Testing
     expect(sum(exchanged, [0..<4196]) != whole)
   }
 
+  @Test func `lanes of pieces are joined to those of the whole, and follow from its sum`() {
+    for length in [1, 8, 24, 25, 1000, 4099] {
+      let data = pattern(length)
+      func lanes(_ range: Range<Int>) -> PieceLanes { PieceLanes(checkLanes(of: data.span.extracting(range))) }
+      for cut in stride(from: 8, to: length, by: 56) {
+        expect(lanes(0..<cut).joined(UInt64(cut), with: lanes(cut..<length), UInt64(length - cut)), is: lanes(0..<length))
+      }
+      var sum = ContentSum()
+      sum.add(lanes(0..<length), at: 0..<UInt64(length))
+      expect(sum.lanes(of: UInt64(length)), is: lanes(0..<length))
+    }
+    let zeros = [UInt8](repeating: 0, count: 4096)
+    expect(ContentSum().lanes(of: 4096), is: PieceLanes(checkLanes(of: zeros.span)))
+  }
+
   @Test func `a piece that begins within a word makes the sum unknown`() {
     expect(sum(pattern(20), [0..<12, 12..<20]) == nil)
   }

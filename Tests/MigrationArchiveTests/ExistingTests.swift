@@ -50,7 +50,7 @@ import Testing
     let roots = ["new.txt", "notes.txt", "photos"].map { scratch.at("source/\($0)") }
     let arrival = try Arrival(scratch, try Export(roots).offer, existing: .skip)
     let present = try arrival.importer.present(
-      try Export(roots).offer, for: arrival.staging, after: arrival.judgement)
+      try Export(roots).offer, for: arrival.staging, after: arrival.judgement, takesBases: false)
     var held = HeldItems()
     held.add(Held(kind: .present, marks: present.present))
     held.add(Held(kind: .taken, marks: present.taken))
@@ -110,12 +110,12 @@ import Testing
       let staging = try importer.area.stage(offer, on: terms)
       // Later items are found during the import.
       scratch.write("destination/root/later", [1])
-      let present = try importer.present(offer, for: staging, after: judgement)
+      let present = try importer.present(offer, for: staging, after: judgement, takesBases: false)
       expect(present.taken.count == (isShort ? 2 : 3) && present.present.count == (isShort ? 1 : 2))
       // Marks of other keys do not belong to this transfer.
       let other = try importer.area.stage(
         offer, on: TransferTerms(transfer: 0xDEF, keys: TransferKeys(hashKey: 2), existing: .skip))
-      expect(try importer.present(offer, for: other, after: judgement).taken.count, is: 3)
+      expect(try importer.present(offer, for: other, after: judgement, takesBases: false).taken.count, is: 3)
     }
   }
 

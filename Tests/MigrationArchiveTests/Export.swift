@@ -16,13 +16,14 @@ struct Export {
   init(
     _ paths: [[UInt8]], selecting selection: Selection = Selection(), held: HeldItems = HeldItems(),
     traits: DestinationTraits = DestinationTraits(), outlet: Outlet = Outlet(), sizes: ArchiveSizes = .init(),
+    blocks: BlockStore? = nil, isWhole: Bool = false,
     betweenWalkAndExport change: () -> Void = {}
   ) throws {
     source = try FolderSource(paths: paths, selecting: selection)
     summary = try source.prepare(until: StopSignal())
     change()
     self.outlet = outlet
-    result = try source.export(to: outlet, ExportSettings(outlet, held: held, traits: traits, sizes: sizes))
+    result = try source.export(to: outlet, ExportSettings(outlet, held: held, traits: traits, sizes: sizes, blocks: blocks, isWhole: isWhole))
   }
 
   var offer: Offer {
@@ -37,9 +38,11 @@ extension ExportSettings {
   /// The settings of an export that a test reads.
   init(
     _ outlet: Outlet, held: HeldItems = HeldItems(), traits: DestinationTraits = DestinationTraits(),
-    sizes: ArchiveSizes = ArchiveSizes()
+    sizes: ArchiveSizes = ArchiveSizes(), blocks: BlockStore? = nil, isWhole: Bool = false
   ) {
-    self.init(listener: outlet, keys: testKeys, held: held, traits: traits, sizes: sizes, now: { outlet.now })
+    self.init(
+      listener: outlet, keys: testKeys, held: held, traits: traits, sizes: sizes, blocks: blocks, isWhole: isWhole,
+      now: { outlet.now })
   }
 }
 
@@ -105,14 +108,14 @@ extension Entry {
   var path: ArchivePath {
     switch self {
     case .item(let record, content: _): record.path
-    case .chunk(let place, _, data: _), .hole(let place, _): place.path
+    case .chunk(let place, _, data: _), .hole(let place, _), .base(let place, _, _): place.path
     }
   }
 
   var generation: Generation {
     switch self {
     case .item(let record, content: _): record.generation
-    case .chunk(let place, _, data: _), .hole(let place, _): place.generation
+    case .chunk(let place, _, data: _), .hole(let place, _), .base(let place, _, _): place.generation
     }
   }
 

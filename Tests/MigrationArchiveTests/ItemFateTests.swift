@@ -46,25 +46,27 @@ import Testing
       expect(fate != .unclear)
       // What the source has is placed, claimed to be here, or named; only what it has no more is none of these.
       let isTold = [Self.namesIt, Self.claimsIt, Self.placesIt].count { $0.contains(fate) } == 1
-      expect(isTold || facts.earlier?.source == .gone && facts.existing == .merge, "\(facts)")
+      expect(isTold || facts.earlier?.source == .gone && [.merge, .update].contains(facts.existing), "\(facts)")
     }
   }
 
   @Test func `no byte that a user made is overwritten, unless the user wants files replaced`() {
     for facts in Self.all where facts.fate == .replaces {
+      let isNewer = facts.earlier?.since == .untouched && facts.earlier?.source == .content
       if facts.existing == .replace {
         expect([.equal, .entry].contains(facts.own) && !facts.isOthers, "\(facts)")
+      } else if facts.existing == .update {
+        expect(facts.kind == .leaf && isNewer || facts.own == .entry && !facts.isOthers, "\(facts)")
       } else {
-        expect(facts.earlier?.since == .untouched && facts.earlier?.source == .content, "\(facts)")
-        expect(facts.existing == .merge && facts.kind == .leaf, "\(facts)")
+        expect(isNewer && facts.existing == .merge && facts.kind == .leaf, "\(facts)")
       }
     }
   }
 
   @Test func `only what was not touched here gets metadata that came`() {
     for facts in Self.all where [.follows, .mergesFollowing].contains(facts.fate) {
-      expect(facts.earlier?.since == .untouched && facts.existing == .merge, "\(facts)")
-      expect(facts.fate == .follows ? facts.earlier?.source == .metadata : facts.kind == .folder, "\(facts)")
+      expect(facts.earlier?.since == .untouched && [.merge, .update].contains(facts.existing), "\(facts)")
+      expect(facts.fate == .follows ? facts.earlier?.source == .metadata : facts.kind != .leaf, "\(facts)")
     }
   }
 
@@ -119,17 +121,28 @@ import Testing
   }
 
   @Test(arguments: [
-    (Facts.Own.entry, [Facts.Fate.refused, .kept, .beside, .replaces, .beside]),
-    (.equal, [.refused, .present, .beside, .replaces, .present]),
-    (.other, [.refused, .kept, .beside, .beside, .beside]),
-    (.free, [.arrives, .arrives, .arrives, .arrives, .arrives]),
-    (.itself, [.isThere, .isThere, .isThere, .isThere, .isThere]),
+    (Facts.Own.entry, [Facts.Fate.refused, .kept, .beside, .replaces, .replaces, .beside]),
+    (.equal, [.refused, .present, .beside, .replaces, .present, .present]),
+    (.other, [.refused, .kept, .beside, .beside, .beside, .beside]),
+    (.free, [.arrives, .arrives, .arrives, .arrives, .arrives, .arrives]),
+    (.itself, [.isThere, .isThere, .isThere, .isThere, .isThere, .isThere]),
   ])
   func `the lines of a name that is taken`(_ own: Facts.Own, _ fates: [Facts.Fate]) {
     expect(Existing.allCases.map { Facts(.leaf, own: own, existing: $0).fate }, is: fates)
     // What another source has brought in this run.
     let others = Facts(.leaf, own: own, existing: .replace, isOthers: true).fate
     expect(others, is: (own == .equal ? .present : own == .entry ? .beside : fates[3]))
+  }
+
+  @Test func `an untouched item is brought up to date, and one that was touched or removed is as new`() {
+    let sources: [Facts.Source] = [.same, .metadata, .content, .kind]
+    func fates(_ kind: Facts.Kind, _ since: Facts.Since, own: Facts.Own) -> [Facts.Fate] {
+      sources.map { Facts(kind, Earlier($0, since), own: own, existing: .update).fate }
+    }
+    expect(fates(.leaf, .untouched, own: .other), is: [.known, .follows, .replaces, .beside])
+    expect(fates(.folder, .untouched, own: .other), is: [.merges, .mergesFollowing, .mergesFollowing, .beside])
+    expect(fates(.leaf, .touched, own: .entry), is: [.replaces, .replaces, .replaces, .replaces])
+    expect(fates(.leaf, .removed, own: .free), is: [.arrives, .arrives, .arrives, .arrives])
   }
 
   @Test func `an app is known only if it is the same and untouched, and otherwise comes whole`() {

@@ -21,9 +21,13 @@ struct Passes {
     let stayed: [String]
     let leftOut: LeftOut
     let removed: Done.Removed
+    /// The bytes of content that came, and of content that was taken from earlier versions.
+    var content = 0
+    var ofBases = 0
   }
 
   static let record = "arrived"
+  static let lists = "blocks"
   private let scratch: Scratch
 
   init(_ scratch: Scratch) { self.scratch = scratch }
@@ -55,7 +59,7 @@ struct Passes {
   func pass(
     of folder: String = "source", from source: SourceIdentity, _ removals: ArrivedItems.Removals = .unsettled,
     isCutOff: Bool = false, existing: Existing = .merge, unread: [String] = [], taking permit: ArrivalPermit? = nil,
-    dying death: Death = .none, meanwhile: (@Sendable () -> Void)? = nil
+    dying death: Death = .none, touching touch: () -> Void = {}, meanwhile: (@Sendable () -> Void)? = nil
   ) throws -> Pass {
     scratch.letSettle()
     let root = [scratch.at("\(folder)/root")]
@@ -63,16 +67,19 @@ struct Passes {
       scratch, try Export(root).offer, existing: existing, completing: death == .none ? meanwhile : nil)
     arrival.staging.arrivals = try arrived(from: source, removals, dying: death)
     try arrival.staging.take(only: permit)
-    let present = try arrival.importer.present(try Export(root).offer, for: arrival.staging, after: arrival.judgement)
+    let present = try arrival.importer.present(try Export(root).offer, for: arrival.staging, after: arrival.judgement, takesBases: true)
     expect(zip(present.present, present.present.dropFirst()).allSatisfy { $0 < $1 })
     var held = HeldItems()
-    held.add(Held(kind: .present, marks: present.present))
-    held.add(Held(kind: .removed, marks: present.removed))
-    held.add(Held(kind: .arrived, marks: present.arrived))
-    held.add(Held(kind: .state, marks: present.states))
-    held.add(Held(kind: .content, marks: present.contents))
+    for (kind, marks) in [
+      (Held.Kind.present, present.present), (.removed, present.removed), (.arrived, present.arrived),
+      (.state, present.states), (.content, present.contents), (.base, present.bases),
+    ] where !marks.isEmpty { held.add(Held(kind: kind, marks: marks)) }
     held.nameAbsent()
-    let export = try Export(root, held: held)
+    if !scratch.exists(Self.lists) { scratch.makeDirectory(Self.lists) }
+    let lists = SharedDirectory(try Directory.open(Array(scratch.path(Self.lists).utf8)))
+    let blocks = BlockStore(lists, of: [Array("root".utf8): source])
+    let export = try Export(root, held: held, blocks: blocks, isWhole: existing == .setAside)
+    touch()
     try arrival.write(export.outlet.frames)
     var last = arrival.staging
     if isCutOff {
@@ -102,13 +109,22 @@ struct Passes {
     func names(_ isMetadata: Bool) -> [String] {
       entries.filter { ($0.record?.kind == .metadata) == isMetadata }.map { String($0.text.dropFirst(5)) }.sorted()
     }
-    return Pass(
+    var pass = Pass(
       sent: Set(names(false)).sorted(), folders: folders.map { String($0.text.dropFirst(5)) }.sorted(),
       following: names(true),
       refused: last.refusals(from: 0).map { String(decoding: $0.path.dropFirst(5), as: UTF8.self) },
       away: last.arrivals?.away.paths.map { String($0.text.dropFirst(5)) } ?? [],
       stayed: last.arrivals?.stayed.paths.map { String($0.text.dropFirst(5)) } ?? [],
       leftOut: export.result.finish.leftOut, removed: last.arrivals?.removed ?? Done.Removed())
+    for entry in try export.entries {
+      switch entry {
+      case .item(_, let content): pass.content += content?.data.count ?? 0
+      case .chunk(_, _, let data): pass.content += data.count
+      case .base(let place, _, _): pass.ofBases += place.range.count
+      case .hole: break
+      }
+    }
+    return pass
   }
 }
 

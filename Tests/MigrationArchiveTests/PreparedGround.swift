@@ -175,7 +175,7 @@ struct PreparedGround {
   ) -> [String] {
     let beside: [(String, String)] =
       switch existing {
-      case .replace:
+      case .replace, .update:
         [("photos/folder-to-file (2)", "photos/folder-to-file"), ("photos/to-folder (2)/x", "photos/to-folder/x")]
       case .merge: Self.merged
       case .refuse, .skip, .keepBoth, .setAside: []

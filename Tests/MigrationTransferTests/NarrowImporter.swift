@@ -33,8 +33,10 @@ final class NarrowImporter: Importer {
   func judge(_ offer: Offer, held: Tally, on terms: TransferTerms) throws(Failure) -> OfferCheck {
     try importer.judge(offer, held: held, on: terms)
   }
-  func present(_ offer: Offer, for staging: Staging, after judgement: OfferCheck) throws(Failure) -> PresentItems {
-    try importer.present(offer, for: staging, after: judgement)
+  func present(
+    _ offer: Offer, for staging: Staging, after judgement: OfferCheck, takesBases: Bool
+  ) throws(Failure) -> PresentItems {
+    try importer.present(offer, for: staging, after: judgement, takesBases: takesBases)
   }
   func interrupt() { importer.interrupt() }
 }

@@ -161,7 +161,8 @@ private final class Gate: Sendable {
       .pairing(Dial.PairingKeys(secret: try PairingCode(number: 1).stretched(), identity: identity, tries: nil)))
     let order = SenderEngine.ExportOrder(
       transfer: 3, part: 0, accept: Accept(keys: TransferKeys(hashKey: 4)), window: Limits.window, request: nil,
-      isCompressible: false, refusedRoots: [])
+      isCompressible: false, refusedRoots: [],
+      summary: SourceSummary(contents: .folders([]), total: Tally(), allocated: 0))
     let plan = Plan([Part(.folders([Root(kind: .file, name: [0x61])]), name: "a")])
     let session = SessionNumber(7)
     let before: [(SenderEngine.Action, String)] = [

@@ -37,9 +37,11 @@ final class SlowImporter: Importer {
     return try importer.judge(offer, held: held, on: terms)
   }
 
-  func present(_ offer: Offer, for staging: Staging, after judgement: OfferCheck) throws(Failure) -> PresentItems {
+  func present(
+    _ offer: Offer, for staging: Staging, after judgement: OfferCheck, takesBases: Bool
+  ) throws(Failure) -> PresentItems {
     hold(.present)
-    return try importer.present(offer, for: staging, after: judgement)
+    return try importer.present(offer, for: staging, after: judgement, takesBases: takesBases)
   }
 
   func importItems(

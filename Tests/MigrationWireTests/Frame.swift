@@ -15,6 +15,7 @@ enum Frame: Equatable {
     case item(ItemRecord, Content?)
     case chunk(FilePiece, ChunkCheck, [UInt8])
     case hole(FilePiece, ChunkCheck)
+    case base(FilePiece, ChunkCheck, PieceLanes)
   }
 
   struct Content: Equatable {
@@ -53,6 +54,7 @@ enum Frame: Equatable {
         pieces.append(.item(record, content.map { Content(check: $0.check, data: Array(bytes[$0.data])) }))
       case .chunk(let place, let check, let data): pieces.append(.chunk(place, check, Array(bytes[data])))
       case .hole(let place, let check): pieces.append(.hole(place, check))
+      case .base(let place, let check, let lanes): pieces.append(.base(place, check, lanes))
       }
     }
     return pieces
@@ -85,6 +87,7 @@ enum Frame: Equatable {
         EntryWriter.place(place, check, to: &writer)
         writer.array(data)
       case .hole(let place, let check): EntryWriter.place(place, check, to: &writer)
+      case .base(let place, let check, let lanes): EntryWriter.base(place, check, lanes, to: &writer)
       }
     }
     return writer.bytes

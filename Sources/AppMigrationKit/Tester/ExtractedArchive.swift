@@ -155,7 +155,7 @@ final class ExtractedArchive: Sendable {
         switch entry {
         case .item(_, let content?): contents += frame.bytes[content.data]
         case .chunk(_, _, let data): contents += frame.bytes[data]
-        case .item(_, nil), .hole: break
+        case .item(_, nil), .hole, .base: break
         }
       }
       total += compressedSize ?? contents.count

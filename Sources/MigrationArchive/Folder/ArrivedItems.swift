@@ -189,6 +189,14 @@ package final class ArrivedItems: Sendable {
     state.withLock { state in for (hash, position) in positions { state.positions[hash] = position } }
   }
 
+  /// The file at a path is no base of its next version any more.
+  func forgetBase(at path: ArchivePath) {
+    guard var item = item(at: path), item.isVerbatim else { return }
+    item.isVerbatim = false
+    try? add(item)
+    try? flush()
+  }
+
   /// Ends the record of an item: from now on it counts as not arrived.
   func void(_ item: ArrivedItem) throws(SystemError) {
     var item = item

@@ -115,7 +115,7 @@ package struct PresentItems: Equatable, Sendable {
   ) throws {
     var places = DestinationLook(destination)
     try arrived.visit { item in
-      guard item.mayBeBase, item.size >= size, bases.count < Limits.presentMarks, places.isUntouched(item) else {
+      guard item.size >= size, bases.count < Limits.presentMarks, places.isBase(item) else {
         return
       }
       bases.append(keys.baseMark(path: item.path, size: item.size, sum: item.sum))
@@ -172,9 +172,10 @@ package struct PresentItems: Equatable, Sendable {
         || UInt64(there.size) == entry.size && ItemTime(there.modified) == entry.modified
     }
 
-    /// Whether an item is the one that was put there, where entries tell.
-    mutating func isUntouched(_ item: ArrivedItem) -> Bool {
-      (try? status(item)).map { item.isUntouched(ExistingEntry($0), tellsEntriesApart: true) { nil } } ?? false
+    /// Whether an item is the one that was put there, where entries tell, and can be read.
+    mutating func isBase(_ item: ArrivedItem) -> Bool {
+      guard item.mayBeBase, let there = try? status(item), there.mode & 0o400 != 0 else { return false }
+      return item.isUntouched(ExistingEntry(there), tellsEntriesApart: true) { nil }
     }
 
     private mutating func status(_ item: ArrivedItem) throws(SystemError) -> FileStatus {

@@ -21,8 +21,19 @@ extension Staging {
     }
   }
 
+  /// Gives a piece of a staged file the bytes of its base. A base that fails is none in the next plan
+  /// either: the file comes whole.
+  func copyFromBase(_ place: FilePiece, to file: OpenFile) throws {
+    do {
+      try file.copy(place, from: base(of: place.path))
+    } catch let error as Failure where error.refusal == .baseChanged {
+      arrivals?.forgetBase(at: place.path)
+      throw error
+    }
+  }
+
   /// The base of a file; nil if there is none any more.
-  func base(of path: ArchivePath) -> Base? {
+  private func base(of path: ArchivePath) -> Base? {
     if let open = bases.withLock({ $0[path] }) { return open }
     guard abilities.tellsEntriesApart, let destination = disk.destination,
       let base = arrivals?.item(at: path).flatMap({ Base($0, at: destination) })
@@ -34,9 +45,14 @@ extension Staging {
 
 extension Staging.OpenFile {
   /// Gives a range the bytes of a base. Fails if the base may have changed since it arrived.
-  func copy(_ place: FilePiece, from base: Staging.Base?) throws {
+  fileprivate func copy(_ place: FilePiece, from base: Staging.Base?) throws {
     guard let base else { throw Failure(refusing: place.path, .baseChanged) }
-    try SystemError.mapped(copy(place.range, from: base.file)) { Failure("copying", place.path, $0) }
+    do throws(SystemError) {
+      try copy(place.range, from: base.file)
+    } catch {
+      // What cannot be read is no base; a full disk is one for every item.
+      throw error.isNoSpace ? Failure("copying", place.path, error) : Failure(refusing: place.path, .baseChanged)
+    }
     guard base.isUntouched else { throw Failure(refusing: place.path, .baseChanged) }
   }
 }

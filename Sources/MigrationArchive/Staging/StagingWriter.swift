@@ -57,7 +57,7 @@ package final class StagingWriter {
         }
       case .base(let place, let check, let lanes):
         try verify(place, check, lanes)
-        try stage(place, lanes) { (file) throws in try file.copy(place, from: staging.base(of: place.path)) }
+        try stage(place, lanes) { (file) throws in try staging.copyFromBase(place, to: file) }
       }
       // Records with many small attributes take ten times as much memory: only a few of them wait
       // here.

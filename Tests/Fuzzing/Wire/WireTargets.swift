@@ -115,6 +115,7 @@ private func checkEntries(_ bytes: [UInt8], _ range: Range<Int>) {
         EntryWriter.place(place, check, to: &writer)
         writer.array(Array(bytes[data]))
       case .hole(let place, let check): EntryWriter.place(place, check, to: &writer)
+      case .base(let place, let check, let lanes): EntryWriter.base(place, check, lanes, to: &writer)
       }
     }
   } catch { return }

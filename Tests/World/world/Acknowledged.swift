@@ -199,7 +199,7 @@ final class Acknowledged {
         // A large file's record has none of its bytes.
         if record.size > 0, content == nil { continue }
         pieces.append(Piece(item: Item(path: record.path, generation: record.generation), range: 0..<UInt64.max))
-      case .chunk(let place, _, _), .hole(let place, _):
+      case .chunk(let place, _, _), .hole(let place, _), .base(let place, _, _):
         pieces.append(Piece(item: Item(path: place.path, generation: place.generation), range: place.range))
       }
     }

@@ -58,7 +58,7 @@ struct Course {
     faults = isCalm ? 0 : kind.faults
     streams = kind == .torn ? 2 + UInt32(world_draw(2)) : [nil, 1, 2, 3][Int(world_draw(4))]
     passesLeft = kind.passes
-    sources = [Source(seed, "a", withLarge: kind.hasLarge)]
+    sources = [Source(seed, "a", withLarge: kind.hasLarge, withImage: kind.hasImage)]
     if passesLeft > 0 { sources.append(Source(~seed, "b")) }
     changes = Changes(seed: seed, mayHide: kind != .unrecorded)
     users = [
@@ -77,7 +77,7 @@ struct Course {
 
   private mutating func prepare() {
     switch kind {
-    case .mixed, .shut, .unrecorded, .stopped, .torn, .parts, .struck, .relayed: return
+    case .mixed, .shut, .unrecorded, .stopped, .torn, .parts, .struck, .relayed, .blocks: return
     case .edited:
       if world_draw(2) == 0 { world_tick(10_000_000) }
       versions.note(sources[0].tree)
@@ -313,7 +313,7 @@ struct Course {
     if between != nil, kind.harmsRelay, world_draw(4) == 0 { return harmRelay() }
     let index = Int(world_draw(2))
     switch kind {
-    case .mixed: break
+    case .mixed, .blocks: break
     case .beside: return startOther(index == 0 && world_draw(2) == 0 ? .forgetElsewhere : .purge, index)
     case .aside:
       if hasSetAside {

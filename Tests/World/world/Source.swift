@@ -13,11 +13,11 @@ struct Source {
   /// then.
   var settled: [String: Data] = [:]
 
-  init(_ seed: UInt64, _ name: String, withLarge: Bool = false) {
+  init(_ seed: UInt64, _ name: String, withLarge: Bool = false, withImage: Bool = false) {
     folder = "\(Ends.source)/\(name)"
     mkdir(folder, 0o755)
     var planter = Planter(seed: seed, in: folder)
-    roots = planter.plant(withLarge: withLarge)
+    roots = planter.plant(withLarge: withLarge, withImage: withImage)
     tree = Tree(folder)
   }
 }
@@ -49,9 +49,17 @@ struct Changes {
       // Some programs keep the size, and set the time again.
       let isHidden = below(2) == 0 && mayHide
       let file = open(path, O_WRONLY)
-      let content = generator.data(isHidden ? item.content.count : 1 + below(3000))
-      content.write(to: file)
-      if !isHidden { ftruncate(file, content.count) }
+      if item.content.count > Planter.imageSize / 2 {
+        for _ in 0...below(4) {
+          lseek(file, off_t(below(item.content.count + 1000)), SEEK_SET)
+          generator.data(1 + below(3000)).write(to: file)
+        }
+        if isHidden || below(3) == 0 { ftruncate(file, item.content.count - (isHidden ? 0 : below(1 << 20))) }
+      } else {
+        let content = generator.data(isHidden ? item.content.count : 1 + below(3000))
+        content.write(to: file)
+        if !isHidden { ftruncate(file, content.count) }
+      }
       close(file)
       world_say("changes \(path)\(isHidden ? ", and dates it back" : "")")
       touch(path, at: isHidden ? item.modified : 900_000_000 + below(90_000_000))

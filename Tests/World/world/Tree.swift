@@ -116,7 +116,7 @@ struct Planter {
   private mutating func below(_ bound: Int) -> Int { Int(generator.next() % UInt64(bound)) }
 
   /// Makes a few roots, and returns their names.
-  mutating func plant(withLarge: Bool) -> [String] {
+  mutating func plant(withLarge: Bool, withImage: Bool) -> [String] {
     var roots = (0...below(2)).map { "root\($0)" }
     for root in roots {
       if below(4) == 0 { file(root) } else { directory(root, depth: 0) }
@@ -125,7 +125,27 @@ struct Planter {
       roots.append("large")
       file("large", size: 2_000_000)
     }
+    if withImage {
+      roots.append("image")
+      image("image")
+    }
     return roots
+  }
+
+  /// The size of a file of which the sender keeps the blocks.
+  static let imageSize = (16 << 20) + 1000
+
+  /// Makes such a file: most of it is a hole.
+  private mutating func image(_ path: String) {
+    let file = open("\(folder)/\(path)", O_WRONLY | O_CREAT | O_EXCL, 0o644)
+    ftruncate(file, off_t(Self.imageSize))
+    for place in 0...3 {
+      lseek(file, off_t(place * (5 << 20) + below(1 << 18)), SEEK_SET)
+      generator.data(1 + below(300_000)).write(to: file)
+    }
+    close(file)
+    date(path)
+    files.append(path)
   }
 
   private mutating func directory(_ path: String, depth: Int) {

@@ -29,6 +29,8 @@ extension Course {
     /// The relay between the devices dies, is stopped, or gets no descriptors: once they have a transfer, no run
     /// may fail.
     case relayed
+    /// A file of which only blocks change is sent again and again, and everything happens as in the first one.
+    case blocks
 
     /// Any of them, as the seed decides: mostly the first one.
     static func drawn() -> Self {
@@ -38,14 +40,14 @@ extension Course {
     /// One of the later ones, which leave the draws of the others as they are.
     static func besides(_ seed: UInt64) -> Self? {
       var generator = Generator(seed: seed ^ 0xB0D1E5)
-      let kinds: [Self] = [.torn, .stopped, .edited, .parts, .struck, .relayed]
+      let kinds: [Self] = [.torn, .stopped, .edited, .parts, .struck, .relayed, .blocks]
       return kinds.dropFirst(Int(generator.next() % 16)).first
     }
 
     /// How often something happens; where that has its moment, how often this is looked for.
     var faults: Int {
       switch self {
-      case .mixed: Int(world_draw(6))
+      case .mixed, .blocks: Int(world_draw(6))
       case .beside: 1 + Int(world_draw(5))
       case .full: 0
       case .aside: 1000
@@ -66,6 +68,7 @@ extension Course {
       case .mixed, .beside: world_draw(3) > 0 ? 0 : 1 + Int(world_draw(3))
       case .unrecorded: 1
       case .relayed: Int(world_draw(2))
+      case .blocks: 1 + Int(world_draw(3))
       case .aside, .full, .shut, .torn, .stopped, .edited, .parts, .struck: 0
       }
     }
@@ -73,13 +76,16 @@ extension Course {
     /// Whether a large file is sent too.
     var hasLarge: Bool { [.full, .shut, .torn, .parts, .edited, .relayed].contains(self) }
 
+    /// Whether a file is sent of which blocks are kept.
+    var hasImage: Bool { self == .blocks }
+
     /// Whether a relay is harmed too, where there is one.
-    var harmsRelay: Bool { [.mixed, .torn, .stopped, .edited, .parts, .struck].contains(self) }
+    var harmsRelay: Bool { [.mixed, .blocks, .torn, .stopped, .edited, .parts, .struck].contains(self) }
 
     /// Whether a run may fail from the beginning on.
     var mayFail: Bool {
       switch self {
-      case .mixed, .beside, .unrecorded, .relayed: false
+      case .mixed, .beside, .unrecorded, .relayed, .blocks: false
       case .aside, .full, .shut, .torn, .stopped, .edited, .parts, .struck: true
       }
     }

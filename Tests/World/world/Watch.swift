@@ -139,7 +139,7 @@ extension Course {
         return
       }
       harmRelay()
-    case .mixed, .beside, .aside, .full, .shut, .unrecorded: return
+    case .mixed, .beside, .aside, .full, .shut, .unrecorded, .blocks: return
     }
   }
 }
