@@ -245,7 +245,7 @@ import Testing
   }
 
   @Test func `a link to a directory is treated as a link and not followed`() throws {
-    for existing in [Existing.skip, .replace, .merge] {
+    for existing in [Existing.skip, .replace, .update, .merge] {
       let ground = try PreparedGround()
       ground.scratch.makeDirectory("outside/held")
       ground.scratch.remove("destination/notes.txt")

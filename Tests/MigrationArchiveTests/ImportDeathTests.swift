@@ -18,7 +18,7 @@ import Testing
     var testDescription: String { "\(renaming), \(existing)" }
 
     static let all = MortalDisk.Renaming.allCases.flatMap { renaming in
-      [Existing.skip, .keepBoth, .replace, .merge].map { Course(renaming: renaming, existing: $0) }
+      [Existing.skip, .keepBoth, .replace, .update, .merge].map { Course(renaming: renaming, existing: $0) }
     }
 
     /// The operations at which the import dies. All courses together try each of them.

@@ -140,12 +140,12 @@ struct PreparedGround {
         }
         // New entries change its time.
         let isOld = here?.mode == entry.mode
-        let isNew = existing == .replace && isSameKind && here?.mode == sent?.mode
-        if !isOld && !isNew || isWhole && isSameKind && existing == .replace && here != sent {
+        let isNew = existing.replacesFiles && isSameKind && here?.mode == sent?.mode
+        if !isOld && !isNew || isWhole && isSameKind && existing.replacesFiles && here != sent {
           broken.append("\(name) has other permissions or another time")
         }
       } else {
-        let mustBeNew = existing == .replace && isSameKind
+        let mustBeNew = existing.replacesFiles && isSameKind
         if here != entry, !mustBeNew || here != sent { broken.append("\(name) is neither old nor new") }
         if isWhole, mustBeNew, here != sent { broken.append("\(name) was not replaced") }
       }
