@@ -12,7 +12,7 @@ import time
 import pytest
 
 from devices import PATIENCE, Process, Receiver, sender, small_file
-from interop import interop, listening, roots
+from interop import ended, interop, listening, paired, roots
 from needs import needs
 from outside import MIB, equal, require, run_script
 
@@ -170,6 +170,17 @@ def test_any_frame_of_a_receiver(work, trials, name):
         return script.changed
 
     make_attacks(work, trials, name, attack)
+
+
+def test_a_base_that_was_not_told(work):
+    """hostile sender: a file of pieces of a base that was not told is refused, and every other one arrives"""
+    old, new = prepare(work)
+    receiver = Receiver(work, new)
+    made = hostile.refer(paired(receiver, roots(old), frame=100_000, features=wire.ZSTD | wire.BASES))
+    made.session()
+    ended(receiver, 8)
+    equal([(said.path, said.reason) for said in made.refused], [(b"tree/two", 27)], "what the receiver refuses")
+    equal((made.part.done.notStored, os.listdir(f"{new}/tree")), (1, ["one"]), "how many are not stored, and what is there")
 
 
 def finished(process, seconds=2):

@@ -39,7 +39,7 @@ def test_vectors_are_read():
                     made += wire.item(wire.RECORD.put(wire.record(entry.data)))
                 else:
                     made += wire.piece(entry.kind, bytes(range(0x50, 0x60)), entry.path, entry.generation, entry.offset, entry.length,
-                                       entry.data)
+                                       entry.data, entry.lanes)
             equal(made, said.payload, f"entries of {name}")
         count += 1
     require(count > 60, f"{count} vectors")

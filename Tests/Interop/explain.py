@@ -3,7 +3,7 @@
 import wire
 from forms import Fields, Fixed, Reader, Sized, take_varint
 
-NAMES = {wire.ITEM: "ITEM", wire.CHUNK: "CHUNK", wire.HOLE: "HOLE", wire.CONTENT: "CONTENT"}
+NAMES = {wire.ITEM: "ITEM", wire.CHUNK: "CHUNK", wire.HOLE: "HOLE", wire.CONTENT: "CONTENT", wire.BASE: "BASE"}
 
 
 BITS = {"features": "#x", "flags": "#x", "rules": "#x", "mode": "#o"}

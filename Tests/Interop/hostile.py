@@ -103,6 +103,17 @@ class Script:
         return [frame]
 
 
+def refer(sender):
+    """Lets a sender send the chunks of its files as pieces of a base that the receiver has not told.
+
+    By §6.10 the receiver refuses each of these files once, with NOT_STORED 27, and takes all others;
+    a part of kind 2 fails.
+    """
+    usual = sender.piece
+    sender.piece = lambda kind, *more: usual(wire.BASE if kind == wire.CHUNK else kind, *more)
+    return sender
+
+
 def made(value, frame):
     return value(frame) if callable(value) else value
 

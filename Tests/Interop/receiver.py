@@ -286,11 +286,17 @@ class Receiver(Admission):
         for entry in wire.entries(plain(said), self.part.key):
             if self.options.before_entry:
                 self.options.before_entry(self, entry)
+            require(entry.kind != wire.BASE or self.options.features & self.other.features & wire.BASES, "a BASE without the feature")
             self.part.take(entry, self.session)
-            reason = self.options.refuse and entry.kind == wire.ITEM and self.options.refuse(wire.record(entry.data))
-            if reason:
+            reason, held = None, self.part.archive.held[entry.path]
+            if entry.kind == wire.BASE:
+                # This receiver has no bases (§6.10).
+                reason = 27
+            elif entry.kind == wire.ITEM and self.options.refuse:
+                reason = self.options.refuse(wire.record(entry.data))
+            if reason and not held.refused:
                 self.part.archive.refuse(entry.path, reason)
-                self.say_refused(self.part.archive.held[entry.path])
+                self.say_refused(held)
 
     def turn(self, seconds=1):
         """Waits at most `seconds` for data and acts on it. A violation ends the run."""

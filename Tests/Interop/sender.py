@@ -190,12 +190,14 @@ class Sender(Export):
 
     def ledger(self):
         """Reads the ledger."""
-        self.held, self.partial, last = {kind: [] for kind in range(1, 8)}, {}, (0, b"")
+        kinds = range(1, 9 if self.options.features & self.other.features & wire.BASES else 8)
+        self.held, self.partial, last = {kind: [] for kind in kinds}, {}, (0, b"")
         while (said := self.hear("HELD", "PARTIAL", "HELD_END")).name != "HELD_END":
             if said.name == "PARTIAL":
                 self.partial[said.path] = said
                 continue
             require(last < (said.kind, said.marks[0]), "marks that do not ascend")
+            require(said.kind in kinds, "marks of bases without the feature")
             last = said.kind, said.marks[-1]
             self.held[said.kind] += said.marks
         require(len(self.held[1]) == said.items, f"{len(self.held[1])} marks of kind 1, and HELD_END says {said.items}")

@@ -19,7 +19,8 @@ NONE = 0xFFFFFFFF
 
 ZSTD = 0x1
 ADDRESSES = 2
-"""The feature (§6.1)."""
+BASES = 4
+"""Features (§6.1)."""
 ESTIMATE = 0x1
 """The flag of an OFFER (§6.3)."""
 KEEP_PAIRING = 0x1
@@ -29,7 +30,7 @@ FOLDERS, APP, APP_OF_FILES = 1, 2, 3
 TAKEN, FINISHED = 0, 0xFFFF
 """Codes of VERDICT that are in no other message (§6.2)."""
 DIRECTORY, FILE, SYMLINK, HARDLINK, METADATA = 1, 2, 3, 4, 5
-ITEM, CHUNK, HOLE, CONTENT = 1, 2, 3, 4
+ITEM, CHUNK, HOLE, CONTENT, BASE = 1, 2, 3, 4, 5
 SENDERS, DESTINATIONS, USERS = range(1, 16), range(16, 32), range(32, 48)
 """Reasons of NOT_STORED, by whose decision it is (§6.5)."""
 HELD_ITEMS, THERE_EQUAL, THERE, REMOVED, ARRIVED = 1, 2, 3, 4, 5
@@ -125,7 +126,7 @@ MESSAGES = {
                               features=(4, U64), request=(5, REQUEST, False))),
     0x11: ("OFFER", Fields(part=(1, U16), items=(2, TOTAL), bytes=(3, TOTAL), allocated=(4, TOTAL), flags=(5, U32))),
     0x12: ("ACCEPT", Fields(hashKey=(1, ID), traits=(2, TRAITS, False), flags=(3, Number(4, low=1), False))),
-    0x13: ("HELD", Fixed(kind=Number(1, 1, 7), marks=MARKS)),
+    0x13: ("HELD", Fixed(kind=Number(1, 1, 8), marks=MARKS)),
     0x14: ("PARTIAL", Fields(path=(1, PATH), generation=(2, ID), ranges=(3, Each(Row(U64, TOTAL), 65_536)))),
     0x15: ("HELD_END", Fields(items=(1, U64), bytes=(2, U64))),
     0x16: ("DROP", Fixed(marks=MARKS)),
@@ -345,8 +346,8 @@ def record(data):
 
 # Entries (§6.8) and their checks (§9.3)
 
-Entry = collections.namedtuple("Entry", "kind path generation offset length check data", defaults=[None] * 5)
-"""A decoded entry. For an ITEM `data` is the record, and only path and generation are set."""
+Entry = collections.namedtuple("Entry", "kind path generation offset length check data lanes", defaults=[None] * 6)
+"""A decoded entry. For an ITEM `data` is the record, and only path and generation are set. Only a BASE has `lanes`."""
 
 
 PLACE, DATA = {"generation": ID, "offset": U64}, Sized(Raw(low=1, high=MAX_DATA))
@@ -355,6 +356,7 @@ ENTRIES = {
     CHUNK: Fixed(**PLACE, check=Raw(8), path=Sized(PATH), data=DATA),
     HOLE: Fixed(**PLACE, length=COUNT, check=Raw(8), path=Sized(PATH)),
     CONTENT: Fixed(check=Raw(8), data=DATA),
+    BASE: Fixed(**PLACE, length=Number(8, 1, MAX_DATA), check=Raw(8), lanes=Raw(12), path=Sized(PATH)),
 }
 """The layouts behind the kind."""
 
@@ -378,30 +380,51 @@ def crc_table():
 CRC = crc_table()
 
 
-def crc32c(data):
-    """The CRC-32C of RFC 3720."""
-    crc = 2**32 - 1
+def crc_without_inversions(data, crc=0):
     for byte in data:
         crc = CRC[(crc ^ byte) & 0xFF] ^ crc >> 8
-    return crc ^ 2**32 - 1
+    return crc
+
+
+def crc32c(data):
+    """The CRC-32C of RFC 3720."""
+    return crc_without_inversions(data, 2**32 - 1) ^ 2**32 - 1
+
+
+def laid_out(data):
+    """The bytes of each of the three lanes: every third word of 8 bytes."""
+    words = [data[at:at + 8] for at in range(0, len(data), 8)]
+    return [b"".join(words[lane::3]) for lane in range(3)]
 
 
 def lanes(data):
-    """The CRC-32C of every third word of 8 bytes, for each of the three beginnings."""
-    words = [data[at:at + 8] for at in range(0, len(data), 8)]
-    return b"".join(U32.put(crc32c(b"".join(words[lane::3]))) for lane in range(3))
+    """The CRC-32C of each lane."""
+    return b"".join(U32.put(crc32c(lane)) for lane in laid_out(data))
 
 
-def check(key, kind, path, generation, offset, length, data=b""):
-    """The check of a CHUNK, HOLE or CONTENT."""
-    place = bytes([CHUNK if kind == CONTENT else kind]) + U64.put(offset) + U64.put(length) + generation + path
-    return siphash(key, b"\x07" + place + lanes(data))[:8]
+def sum_of(content):
+    """The sum of a file's content (§9.2)."""
+    return b"".join(U32.put(divided(crc_without_inversions(lane), 8 * len(lane))) for lane in laid_out(content))
 
 
-def piece(kind, key, path, generation, offset, length, data=b""):
-    """The entry of a CHUNK, a HOLE or a CONTENT, with its check."""
-    made = check(key, kind, path, generation, offset, length, data)
-    return entry(kind, generation=generation, offset=offset, length=length, check=made, path=path, data=data)
+def divided(crc, count):
+    """A polynomial in CRC-32C's order of bits, times x to the power of -`count`."""
+    for _ in range(count):
+        crc = (crc ^ 0x82F63B78) << 1 | 1 if crc >> 31 else crc << 1
+    return crc
+
+
+def check(key, kind, path, generation, offset, length, own):
+    """The check of a piece whose bytes have the lanes `own`."""
+    place = bytes([HOLE if kind == HOLE else CHUNK]) + U64.put(offset) + U64.put(length) + generation + path
+    return siphash(key, b"\x07" + place + own)[:8]
+
+
+def piece(kind, key, path, generation, offset, length, data=b"", own=None):
+    """The entry of a CHUNK, a HOLE, a CONTENT or a BASE, with its check; `own` are the lanes of the data."""
+    own = own or lanes(data)
+    made = check(key, kind, path, generation, offset, length, own)
+    return entry(kind, generation=generation, offset=offset, length=length, check=made, lanes=own, path=path, data=data)
 
 
 def entries(plain, key):
@@ -424,7 +447,7 @@ def entries(plain, key):
         length = values.setdefault("length", len(data))
         require(values["offset"] + length <= LARGEST, f"a piece of {length} bytes")
         found = Entry(kind, **values)
-        made = check(key, *found[:5], data)
+        made = check(key, *found[:5], found.lanes or lanes(data))
         require(found.check == made,
                 f"the check of {found.path!r} at {found.offset}: {found.check.hex()} came, and {made.hex()} fits")
         yield found
@@ -487,6 +510,11 @@ def mark_of_directory(key, modified, path):
 
 def mark_of_directory_as_it_came(key, modified, changed, path):
     return siphash(key, b"\x0c" + TIME.put(modified) + TIME.put(changed) + path)
+
+
+def mark_of_content(key, kind, size, content_sum, path):
+    """The mark of kind 7 or 8, of a file at the destination."""
+    return siphash(key, {7: b"\x0a", 8: b"\x0d"}[kind] + U64.put(size) + content_sum + path)
 
 
 def mark_of_path(key, path):

@@ -168,6 +168,18 @@ import Testing
         }
         let path = try ArchivePath(bytes(hex: parts[5]))
         expect(keys.stateMark(directory: path, modified: times[0], changed: times[1]), is: expected)
+      case "sum":
+        let lanes = (0..<3).map { UInt32(parts[2].dropFirst(8 * $0).prefix(8), radix: 16)! }
+        var sum = ContentSum()
+        sum.add(PieceLanes((lanes[0], lanes[1], lanes[2])), at: 0..<UInt64(parts[1])!)
+        expect(sum.bytes, is: bytes(hex: parts.last!))
+      case "content":
+        let (size, sum) = (UInt64(parts[2])!, bytes(hex: parts[3]))
+        let path = try ArchivePath(bytes(hex: parts[4]))
+        let isBase = parts[1] == "8"
+        let mark =
+          isBase ? keys.baseMark(path: path, size: size, sum: sum) : keys.contentMark(path: path, size: size, sum: sum)
+        expect(mark, is: expected)
       case "digest":
         var ledger = Ledger(keys: keys, bound: Bound(items: 2, bytes: 13, metadata: 0))
         for (path, generation, body) in [

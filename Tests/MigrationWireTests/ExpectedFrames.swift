@@ -193,6 +193,13 @@ enum Expected {
     "held-staged": .control(.held(Held(kind: .staged, marks: [0, 1, counted(0x60), .max]))),
     "held-present": .control(.held(Held(kind: .present, marks: [counted(0x60)]))),
     "held-content": .control(.held(Held(kind: .content, marks: [counted(0x60)]))),
+    "held-base": .control(
+      .held(
+        Held(
+          kind: .base,
+          marks: [
+            keys.baseMark(path: path("photos/hello.txt"), size: 13, sum: bytes(hex: "188135fd05c93f0f00000000"))
+          ]))),
     "held-removed": .control(.held(Held(kind: .removed, marks: [counted(0x70)]))),
     "held-taken": .control(.held(Held(kind: .taken, marks: [counted(0x60), counted(0x70)]))),
     "partial": .control(
@@ -314,6 +321,13 @@ enum Expected {
     "data-time-first": data(6, 52, [.item(oldest, nil)]),
     "data-chunk": data(
       8, 151, [.chunk(film(1 << 32..<(1 << 32) + 100), 0x7799_ffeb_8547_2433, run(0, 100))]),
+    "data-base": data(
+      14, 69,
+      [
+        .base(
+          film(1 << 32..<(1 << 32) + 100), 0x7799_ffeb_8547_2433,
+          PieceLanes((0x0c6e_fe5c, 0x2ca1_a1f8, 0x9950_0bc4)))
+      ]),
     "data-hole": data(9, 57, [.hole(film(1..<Limits.fileSize, isHole: true), 0x23fa_5071_a4f6_74c7)]),
     "data-mixed": data(
       10, 390,

@@ -24,6 +24,7 @@ def run(start, count):
 
 
 HASH_KEY, GENERATION = run(0x50, 16), run(0xA0, 16)
+HELLO = b"Hello, peer!\n"
 # Of a field that no version has: its tags begin at 200, so that the next new field breaks no vector.
 LATER = b"later"
 
@@ -255,6 +256,9 @@ def violations():
             "a state of an item that was not sent": frame("NOT_STORED", **state, reason=1),
             "a new name that is no path": frame("DONE", items=1, bytes=0, renamed=1, names=[(b"a", b"/b")]),
             "a stream that replaces itself": frame("JOIN", session=run(0x20, 16), stream=4, replaces=4),
+            "marks of the kind 9": frame("HELD", kind=9, marks=[bytes(16)]),
+            "a piece of a base without bytes": data(0, piece(wire.BASE, b"a", 0, 0)),
+            "a piece of a base that is longer than a chunk": data(0, piece(wire.BASE, b"a", 0, wire.MAX_DATA + 1)),
             "entries that are shorter than they say": frame("DATA", sequence=0, encoding=0, plainLength=2, payload=b"\1"),
             "an access list's owner with a number": data(0, item(record(b"a", 1, acl=[(1, 7, 1)]))),
             "the name of an owner with NUL": data(0, item(record(b"a", 1, names=[(1, 7, b"a\0")])))}.items():
@@ -272,6 +276,8 @@ def ledgers():
     yield "held-taken", "HELD, two names that are at the destination", frame("HELD", kind=3, marks=[one, two])
     yield "held-removed", "HELD, one item that was removed at the destination", frame("HELD", kind=4, marks=[two])
     yield "held-content", "HELD, the content of one file that has arrived", frame("HELD", kind=7, marks=[one])
+    yield "held-base", "HELD, the base of photos/hello.txt with the content Hello, peer!", frame("HELD", kind=8, marks=[
+        wire.mark_of_content(HASH_KEY, 8, len(HELLO), wire.sum_of(HELLO), b"photos/hello.txt")])
     partial = {"path": b"photos/film.mov", "generation": GENERATION, "ranges": [(0, 1), (2, 1048576), (1 << 40, 2**63 - 1)]}
     yield "partial", "PARTIAL of photos/film.mov with three ranges", frame("PARTIAL", **partial)
     yield "partial-unknown", "PARTIAL with the unknown field 200", frame("PARTIAL", **partial, unknown={200: LATER})
@@ -347,12 +353,11 @@ def streams():
     yield "join-replacing", "JOIN of stream 4 in the place of stream 3", frame("JOIN", session=session, stream=4, replaces=3)
     yield "ack", "ACK: 7 frames written, 5 durable", frame("ACK", written=7, durable=5)
     yield "end", "END", frame("END")
-    hello = b"Hello, peer!\n"
-    file = record(b"photos/hello.txt", 2, size=len(hello), mode=0o644, modified=(1_700_000_000, 5))
+    file = record(b"photos/hello.txt", 2, size=len(HELLO), mode=0o644, modified=(1_700_000_000, 5))
     directory = record(b"photos", 1, mode=0o755, modified=(0, 0))
     yield "data-directory", "DATA 0: the directory photos", data(0, item(directory))
     yield "data-content", "DATA 1: the file photos/hello.txt with its content", data(
-        1, item(file) + content(b"photos/hello.txt", hello))
+        1, item(file) + content(b"photos/hello.txt", HELLO))
     yield "data-empty-file", "DATA 2: an empty file without any metadata", data(2, item(record(b"e", 2, size=0)))
     yield "data-symbolic-link", "DATA: a symbolic link with time and owner", data(
         2**64 - 1, item(record(b"l", 3, modified=(1, 999_999_999), target=b"../a%20b/\xff", owner=(0, 2**32 - 1))))
@@ -377,10 +382,11 @@ def streams():
     path = b"photos/film.mov"
     yield "data-chunk", "DATA 8: 100 bytes at 2^32", data(8, chunk(path, 1 << 32, run(0, 100)))
     yield "data-hole", "DATA 9: a hole from 1 to the end of the largest file", data(9, piece(wire.HOLE, path, 1, 2**63 - 2))
+    yield "data-base", "DATA 14: the same 100 bytes at 2^32, from the base", data(14, piece(wire.BASE, path, 1 << 32, 100, run(0, 100)))
     mixed = (
-        item(directory), item(file) + content(b"photos/hello.txt", hello), chunk(path, 0, b"abc"), piece(wire.HOLE, path, 3, 4093),
+        item(directory), item(file) + content(b"photos/hello.txt", HELLO), chunk(path, 0, b"abc"), piece(wire.HOLE, path, 3, 4093),
         chunk(path, 4096, b"xyz"), item(record(path, 2, size=4099)), item(record(b"\x80 a%20b", 3, target=b".")))
-    yield "data-mixed", "DATA 10: entries of all four kinds", data(10, *mixed)
+    yield "data-mixed", "DATA 10: entries of the kinds 1 to 4", data(10, *mixed)
     yield "data-zstd", "DATA 11: the directory photos, packed", zstd(11, item(directory))
 
 
@@ -411,6 +417,11 @@ def hashes():
     lines.append(f"folder 1700000000 5 {b'a/.git'.hex()} = {folder.hex()}")
     folder = wire.mark_of_directory_as_it_came(HASH_KEY, (1_700_000_000, 5), (1_700_000_001, 6), b"a/b")
     lines.append(f"unchanged 1700000000 5 1700000001 6 {b'a/b'.hex()} = {folder.hex()}")
+    for content in (HELLO, b"", run(0, 100), run(0, 4_099)):
+        lines.append(f"sum {len(content)} {wire.lanes(content).hex()} = {wire.sum_of(content).hex()}")
+    for kind, path in ((7, b"photos/hello.txt"), (8, b"photos/hello.txt")):
+        found = wire.sum_of(HELLO)
+        lines.append(f"content {kind} {len(HELLO)} {found.hex()} {path.hex()} = {wire.mark_of_content(HASH_KEY, kind, len(HELLO), found, path).hex()}")
     for path in (b"photos/hello.txt", b"\xff"):
         lines.append(f"taken {path.hex()} = {wire.mark_of_path(HASH_KEY, path).hex()}")
     for source in ((66306, 131, 13, 1_700_000_000, 5, 1_700_000_001, 6), (2**64 - 1, 2**64 - 1, 0, -2, 0, -1, 1)):
@@ -443,7 +454,7 @@ def checks():
 
 def check_line(kind, offset, path, data):
     length = len(data) or 4_093
-    made = wire.check(HASH_KEY, kind, path, GENERATION, offset, length, data)
+    made = wire.check(HASH_KEY, kind, path, GENERATION, offset, length, wire.lanes(data))
     shown = "counted" if data == run(0, len(data)) else data.hex()
     return f"{kind} {offset} {length} {GENERATION.hex()} {path.hex()} {shown} = {wire.lanes(data).hex()} {made.hex()}"
 
