@@ -8,6 +8,8 @@ extension Staging {
     let file: DiskFile
     private let item: ArrivedItem
 
+    var size: UInt64 { item.size }
+
     /// Opens the file; nil if it is not the one that arrived, or was touched since.
     fileprivate init?(_ item: ArrivedItem, at destination: any ImportDestination) {
       guard item.mayBeBase, let file = try? destination.openBase(item.target) else { return nil }
@@ -46,7 +48,7 @@ extension Staging {
 extension Staging.OpenFile {
   /// Gives a range the bytes of a base. Fails if the base may have changed since it arrived.
   fileprivate func copy(_ place: FilePiece, from base: Staging.Base?) throws {
-    guard let base else { throw Failure(refusing: place.path, .baseChanged) }
+    guard let base, place.range.upperBound <= base.size else { throw Failure(refusing: place.path, .baseChanged) }
     do throws(SystemError) {
       try copy(place.range, from: base.file)
     } catch {
