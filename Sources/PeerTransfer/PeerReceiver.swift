@@ -20,8 +20,8 @@ public final class PeerReceiver: Sendable {
     case keepBoth = "keep-both"
     /// Folders are merged; new files and links replace existing files and links, each in one step.
     case replace
-    /// Folders are merged; a new file or link that differs from the existing one takes its place, in one
-    /// step, and one that equals it is not sent.
+    /// Folders are merged; a new file or link that differs from the existing one replaces it, in one
+    /// step, and an equal one is not sent.
     case update
     /// Folders are merged; a new file or link that differs from the existing one gets another name.
     case merge

@@ -172,7 +172,7 @@ package struct PresentItems: Equatable, Sendable {
         || UInt64(there.size) == entry.size && ItemTime(there.modified) == entry.modified
     }
 
-    /// Whether an item is the one that was put there, where entries tell, and can be read.
+    /// Whether an item lies untouched where it was put, and can be read.
     mutating func isBase(_ item: ArrivedItem) -> Bool {
       guard item.mayBeBase, let there = try? status(item), there.mode & 0o400 != 0 else { return false }
       return item.isUntouched(ExistingEntry(there), tellsEntriesApart: true) { nil }

@@ -10,7 +10,7 @@ extension Staging {
 
     var size: UInt64 { item.size }
 
-    /// Opens the file; nil if it is not the one that arrived, or was touched since.
+    /// Opens the file; nil if another file is there, or if the file was touched since it arrived.
     fileprivate init?(_ item: ArrivedItem, at destination: any ImportDestination) {
       guard item.mayBeBase, let file = try? destination.openBase(item.target) else { return nil }
       (self.file, self.item) = (file, item)
