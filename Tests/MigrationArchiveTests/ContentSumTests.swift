@@ -49,7 +49,8 @@ import Testing
       let data = pattern(length)
       func lanes(_ range: Range<Int>) -> PieceLanes { PieceLanes(checkLanes(of: data.span.extracting(range))) }
       for cut in stride(from: 8, to: length, by: 56) {
-        expect(lanes(0..<cut).joined(UInt64(cut), with: lanes(cut..<length), UInt64(length - cut)), is: lanes(0..<length))
+        expect(
+          lanes(0..<cut).joined(UInt64(cut), with: lanes(cut..<length), UInt64(length - cut)), is: lanes(0..<length))
       }
       var sum = ContentSum()
       sum.add(lanes(0..<length), at: 0..<UInt64(length))

@@ -23,7 +23,8 @@ struct Export {
     summary = try source.prepare(until: StopSignal())
     change()
     self.outlet = outlet
-    result = try source.export(to: outlet, ExportSettings(outlet, held: held, traits: traits, sizes: sizes, blocks: blocks, isWhole: isWhole))
+    result = try source.export(
+      to: outlet, ExportSettings(outlet, held: held, traits: traits, sizes: sizes, blocks: blocks, isWhole: isWhole))
   }
 
   var offer: Offer {

@@ -466,7 +466,8 @@ import Testing
     let root = [scratch.at("source/root")]
     let arrival = try Arrival(scratch, try Export(root).offer, existing: .merge)
     arrival.staging.arrivals = try arrived()
-    let present = try arrival.importer.present(try Export(root).offer, for: arrival.staging, after: arrival.judgement, takesBases: false)
+    let present = try arrival.importer.present(
+      try Export(root).offer, for: arrival.staging, after: arrival.judgement, takesBases: false)
     var held = HeldItems()
     held.add(Held(kind: .arrived, marks: present.arrived))
     held.add(Held(kind: .state, marks: present.states))

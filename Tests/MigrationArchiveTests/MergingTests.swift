@@ -42,7 +42,8 @@ import Testing
       let root = [scratch.at("source/root")]
       let offer = try Export(root).offer
       let arrival = try Arrival(scratch, offer, existing: .merge)
-      let present = try arrival.importer.present(offer, for: arrival.staging, after: arrival.judgement, takesBases: false)
+      let present = try arrival.importer.present(
+        offer, for: arrival.staging, after: arrival.judgement, takesBases: false)
       expect(present.taken, is: [])
       var held = HeldItems()
       held.add(Held(kind: .present, marks: present.present))

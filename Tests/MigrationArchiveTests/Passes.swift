@@ -67,7 +67,8 @@ struct Passes {
       scratch, try Export(root).offer, existing: existing, completing: death == .none ? meanwhile : nil)
     arrival.staging.arrivals = try arrived(from: source, removals, dying: death)
     try arrival.staging.take(only: permit)
-    let present = try arrival.importer.present(try Export(root).offer, for: arrival.staging, after: arrival.judgement, takesBases: true)
+    let present = try arrival.importer.present(
+      try Export(root).offer, for: arrival.staging, after: arrival.judgement, takesBases: true)
     expect(zip(present.present, present.present.dropFirst()).allSatisfy { $0 < $1 })
     var held = HeldItems()
     for (kind, marks) in [

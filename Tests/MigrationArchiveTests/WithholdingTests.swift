@@ -168,7 +168,8 @@ import Testing
     func pass(_ existing: Existing, _ number: TransferID) throws -> (LeftOut, [Done.Loss]) {
       let offer = try Export([scratch.at("source/root")]).offer
       let arrival = try Arrival(scratch, offer, transfer: number, existing: existing)
-      let present = try arrival.importer.present(offer, for: arrival.staging, after: arrival.judgement, takesBases: false)
+      let present = try arrival.importer.present(
+        offer, for: arrival.staging, after: arrival.judgement, takesBases: false)
       var held = HeldItems()
       held.add(Held(kind: .present, marks: present.present))
       held.add(Held(kind: .taken, marks: present.taken))
