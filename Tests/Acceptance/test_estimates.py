@@ -10,7 +10,7 @@ import pytest
 
 from apps import ID, Device, devices, send_again, untouched
 from devices import PATIENCE, Receiver, end_well, random_file, sender
-from disks import KINDS, Disk, needed
+from disks import KINDS, LOOP, Disk, Kind, by_loop, needed, tell
 from needs import needs
 from outside import MIB, equal, require, wait_for
 
@@ -107,6 +107,42 @@ def test_an_export_that_outgrows_the_disk(work, name):
         require(done["heldBytes"] > 60 * MIB, f"only {done['heldBytes']} bytes were held")
         require(done["sentBytes"] < done["bytes"] - done["heldBytes"] + MIB, f"sent again: {done}")
         work.figure = f"{done['heldBytes'] / MIB:.0f} of {LARGE // MIB} MiB were held, {free / MIB:.0f} MiB stayed free"
+
+
+def quota(disk):
+    """A disk of btrfs of which less may be used than it has."""
+    by_loop("-t", "btrfs")(disk)
+    tell("btrfs", "quota", "enable", disk.folder)
+    tell("btrfs", "qgroup", "limit", "400M", disk.folder)
+
+
+FULL = {kind.name: kind for kind in [
+    KINDS["tmpfs"], Kind("ext4", by_loop("-t", "ext4"), ("mkfs.ext4", "-q", "-F"), kernel="ext4", device=LOOP),
+    Kind("a quota", quota, ("mkfs.btrfs", "-q"), ["btrfs"], kernel="btrfs", device=LOOP)]}
+
+
+@pytest.mark.takes(12)
+@pytest.mark.parametrize("name", [pytest.param(name, id=name, marks=needs(kind.lacking)) for name, kind in FULL.items()])
+def test_an_importer_that_fills_the_disk(work, name):
+    """an importer copies until the disk is full: both sides say so, the earlier data is back, and the app starts"""
+    with small_disk(work, FULL[name]) as (old, new, folder):
+        old.write(behaviour="copy")
+        new.write(own="earlier data")
+        os.sync()
+        if name != "a quota":
+            random_file(f"{folder}/filler", room(folder)[0] - LARGE - 60 * MIB)
+            os.sync()
+        # The second attempt, which finds no room either, is like the first one.
+        for _ in range(2):
+            receiver = new.receive("--replace")
+            ours, theirs = ends(receiver, old.send(receiver.port, receiver.pairing_code), 6)
+            require("not enough space: the importer of org.example.test failed: " in ours["message"], ours["message"])
+            require("The app's earlier data is back." in ours["hint"], ours["hint"])
+            require("there is not enough space" in theirs["message"], theirs["message"])
+            equal(new.documents(), {"own": b"earlier data"}, "the app's data")
+            require(new.run("status").startswith("failure "), f"the status is {new.run('status')}")
+            for place in ("replaced", "imports", "trash"):
+                equal(os.listdir(f"{new.home}/{place}") if os.path.isdir(f"{new.home}/{place}") else [], [], place)
 
 
 def test_the_limit_of_folders(work):

@@ -2,6 +2,7 @@ import Expectations
 import Foundation
 import Glibc
 import MigrationSystem
+import MigrationWire
 import TestSupport
 import Testing
 
@@ -22,6 +23,7 @@ import Testing
 
   /// A whole migration into a container that holds data.
   private func migrate(_ app: InstalledApp, failing failure: ReportedError?, clearing: Bool = false) throws {
+    try app.setRoomAside()
     try app.setContainerAside()
     try app.beginImport(transfer: Self.transfer)
     try write("new", to: "\(app.containerPath)/Documents/new-1")
@@ -90,6 +92,31 @@ import Testing
     expect(after.importRecord?.failure, is: .interruptedImport)
     expect(after.importRecord?.transfer, is: Self.transfer)
     expect(try !after.settle())
+  }
+
+  @Test(arguments: [false, true])
+  func `the room of a failed import is freed before anything is written, also by the next process`(
+    isKilled: Bool
+  ) throws {
+    let scratch = try Scratch()
+    _ = try scratch.install().prepared()
+    let changes = Condition<[String]>([])
+    let home = try AppHome(home: scratch.homePath) { (change) throws(Failure) in changes.withLock { $0.append(change) }
+    }
+    let app = try home.app("org.example.notes")
+    try app.setRoomAside()
+    try app.beginImport(transfer: Self.transfer)
+    expect(try FileContent.read(scratch.at("home/imports/org.example.notes.room"), limit: 2 << 20).count, is: 1 << 20)
+    try write("new", to: "\(app.containerPath)/Documents/new")
+    changes.withLock { $0 = [] }
+    if isKilled { try app.settle() } else { try app.endImport(record(Self.failure)) }
+    expect(
+      changes.withLock { $0.prefix(3) },
+      is: [
+        "remove imports/org.example.notes.room", "remove containers/org.example.notes",
+        "write statuses/org.example.notes.json",
+      ])
+    expect(try !app.isUnsettled && !app.holdsData)
   }
 
   @Test func `a second attempt at the same transfer is not judged by the first`() throws {

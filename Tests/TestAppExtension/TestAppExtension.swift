@@ -86,6 +86,10 @@ struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
       try spoil(url.appending(path: "Documents"))
       throw Failure()
     case "look": look(url)
+    case "take nothing": return
+    case "no space": throw CocoaError(.fileWriteOutOfSpace)
+    case "pause": try await Task.sleep(for: .seconds(2))
+    case "copy": return try copy(url.appending(path: "Documents"))
     case "link out": return try replaceDocuments(by: "/etc")
     case "link inside":
       try files.moveItem(
@@ -104,6 +108,13 @@ struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
     if files.fileExists(atPath: shared.path) {
       try? files.removeItem(at: try group.appending(path: "shared"))
       try files.moveItem(at: shared, to: try group.appending(path: "shared"))
+    }
+  }
+
+  /// Copies the received items, which needs their space once more.
+  private func copy(_ arrived: URL) throws {
+    for name in try FileManager.default.contentsOfDirectory(atPath: arrived.path).sorted() {
+      try FileManager.default.copyItem(at: arrived.appending(path: name), to: documents.appending(path: name))
     }
   }
 

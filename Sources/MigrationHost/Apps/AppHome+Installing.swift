@@ -168,6 +168,7 @@ extension AppHome {
     for place in InstalledApp.earlierData(of: identifier, in: files) { try files.removeTree(place) }
     let records = [
       "statuses/\(identifier).json", "statuses/\(identifier).starts", "imports/\(identifier).mark",
+      "imports/\(identifier).room",
     ]
     for file in records {
       try files.remove(file)

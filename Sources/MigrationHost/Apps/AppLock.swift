@@ -92,8 +92,13 @@ package final class AppLock: Sendable {
       guard try writer.descriptor.status().inode == inode, try file.descriptor.status().inode == inode else {
         return nil
       }
-      // The length of the longest use, so that lines of different uses never mix.
-      try writer.descriptor.write(at: 0, use.line.utf8.span)
+      // The length of the longest use, so that lines of different uses never mix. A full disk must not
+      // keep an app from being started, or an import from being undone.
+      do throws(SystemError) {
+        try writer.descriptor.write(at: 0, use.line.utf8.span)
+      } catch  where error.isNoSpace {
+        // The lock counts, and not its purpose.
+      }
       return (file, true)
     } catch  where error.isNotFound {
       return nil

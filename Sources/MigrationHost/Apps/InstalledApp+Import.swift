@@ -6,10 +6,12 @@ package import MigrationWire
 /// An import into the app's container. At any time the container has all of the old data or all of
 /// the new:
 ///
-/// 1. `setContainerAside`, if there is old data to be replaced.
-/// 2. `beginImport` leaves a mark. From here on only the importer may use the container.
-/// 3. `endImport` records the result. After a failure the container is emptied, or the old one
-///    moved back; after a success the old one gets a name of its own. Then the mark is removed.
+/// 1. `setRoomAside`, for the records and directories that follow an import which fills the disk.
+/// 2. `setContainerAside`, if there is old data to be replaced.
+/// 3. `beginImport` leaves a mark. From here on only the importer may use the container.
+/// 4. `endImport` removes a container that failed, before anything is written, and records the
+///    result. After a failure the container is made anew, or the old one moved back; after a success
+///    the old one gets a name of its own. Then the mark is removed.
 ///
 /// If the process dies at any point, `settle` completes the import.
 extension InstalledApp {
@@ -21,9 +23,38 @@ extension InstalledApp {
   /// Whether `settle` has something to do.
   package var isUnsettled: Bool {
     get throws(Failure) {
-      if try files.kind(of: mark) != nil { return true }
-      return try files.kind(of: replaced) != nil
+      for place in [mark, replaced, room] where try files.kind(of: place) != nil { return true }
+      return false
     }
+  }
+
+  /// Sets room aside for everything that is written after an import.
+  package func setRoomAside() throws(Failure) {
+    // Random bytes take their room on a disk that compresses, too.
+    let bytes = try Failure.wrapping(SystemRandom.bytes(Self.roomAside))
+    do {
+      try files.write(room, bytes)
+    } catch {
+      try? files.remove("\(room).new")
+      throw error
+    }
+  }
+
+  /// More than a record with an error of any length, and the directories of a container.
+  private static let roomAside = 1 << 20
+
+  /// Whether the disk has less room than was set aside.
+  package var isDiskFull: Bool {
+    let space = try? FileSystemSpace.of(files.root.directory.descriptor)
+    return space.map { $0.availableBytes < Self.roomAside || $0.availableItems == 0 } ?? false
+  }
+
+  /// Frees the room that was set aside. After a failed import it also removes the container, which is
+  /// still the import's: until the result is decided, the next process would do the same.
+  private func makeRoom(after mark: ImportMark, isFailed: Bool) throws(Failure) {
+    try files.remove(room)
+    // The rest of a container that resists is moved away later.
+    if isFailed, !mark.isRestoring { try? files.removeTree(container) }
   }
 
   /// Records that an import of a transfer (32 hexadecimal digits) is in progress; durable when it
@@ -40,6 +71,7 @@ extension InstalledApp {
   /// Ends the import, and keeps the result for the app. The transfer in the record is ignored.
   package func endImport(_ record: ImportRecord) throws(Failure) {
     guard let mark = try importMark else { preconditionFailure("an import has begun") }
+    try makeRoom(after: mark, isFailed: record.failure != nil)
     try write(record, mark)
     try finish(mark, record)
   }
@@ -47,6 +79,7 @@ extension InstalledApp {
   /// Ends an import whose importer never began: no result is recorded, and the container has its
   /// previous data.
   package func abandonImport() throws(Failure) {
+    try files.remove(room)
     if try files.kind(of: replaced) != nil {
       try putContainerBack()
     } else {
@@ -74,6 +107,7 @@ extension InstalledApp {
   package func settle() throws(Failure) -> Bool {
     guard let mark = try importMark else {
       // No import had begun.
+      try files.remove(room)
       try putContainerBack()
       try sweepTrash()
       return false
@@ -84,6 +118,7 @@ extension InstalledApp {
     }
     let record = ImportRecord(
       failure: .interruptedImport, transfer: mark.transfer, date: Timestamp.coarseNow().seconds)
+    try makeRoom(after: mark, isFailed: true)
     try write(record, mark)
     try finish(mark, record)
     return true
@@ -131,6 +166,7 @@ extension InstalledApp {
 
   /// Performs the steps that follow from the decision.
   private func finish(_ mark: ImportMark, _ record: ImportRecord) throws(Failure) {
+    try files.remove(room)
     if record.failure == nil {
       try keepReplaced(on: record.date)
     } else if try files.kind(of: replaced) != nil {

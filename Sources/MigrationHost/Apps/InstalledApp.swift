@@ -100,6 +100,8 @@ package final class InstalledApp: Sendable {
   var status: String { AppHome.Folder.statuses.place("\(identifier).json") }
   var starts: String { AppHome.Folder.statuses.place("\(identifier).starts") }
   var mark: String { AppHome.Folder.imports.place("\(identifier).mark") }
+  /// A file that takes the room for what follows an import.
+  var room: String { AppHome.Folder.imports.place("\(identifier).room") }
   var trash: String { AppHome.Folder.trash.place(identifier) }
 }
 

@@ -46,6 +46,8 @@ extension ReportedError {
   /// The keys of Foundation's user information that the words contain.
   package enum Key {
     package static let debugDescription = "NSDebugDescription"
+    package static let failureReason = "NSLocalizedFailureReason"
+    package static let recoverySuggestion = "NSLocalizedRecoverySuggestion"
     package static let path = "NSFilePath"
     package static let destination = "NSDestinationFilePath"
   }
@@ -53,7 +55,8 @@ extension ReportedError {
   /// The beginning of Foundation's texts for errors without one.
   private static let preamble = "The operation could not be completed."
 
-  /// The error's text, the paths that it does not name, and the description for developers.
+  /// The error's text, the paths that it does not name, the reason and the suggestion, and the
+  /// description for developers.
   /// Foundation's text for an error without words only repeats the domain and the code, and is left
   /// out.
   package var explanation: String {
@@ -64,7 +67,10 @@ extension ReportedError {
       userInfo[key].flatMap { text.contains($0) ? nil : "\(word)'\($0)'" }
     }
     let parts = [words, paths.joined(separator: " ")].filter { !$0.isEmpty }
-    let said = Self.joined([parts.joined(separator: ": "), userInfo[Key.debugDescription]])
+    let more = [Key.failureReason, Key.recoverySuggestion].map { key in
+      userInfo[key].flatMap { text.contains(Self.withoutStop($0)) ? nil : $0 }
+    }
+    let said = Self.joined([parts.joined(separator: ": ")] + more + [userInfo[Key.debugDescription]])
     return said.isEmpty ? Self.withoutStop(Self.preamble) : said
   }
 
@@ -100,6 +106,16 @@ extension ReportedError {
     case fileReadNoSuchFile = 260
     case fileWriteInvalidFileName = 514
     case fileWriteFileExists = 516
+    case fileWriteOutOfSpace = 640
+  }
+
+  /// Whether it says that the disk, or the user's share of it, is full.
+  var isNoSpace: Bool {
+    switch domain {
+    case Self.cocoaDomain: code == Cocoa.fileWriteOutOfSpace.rawValue
+    case "NSPOSIXErrorDomain": SystemError(errno: CInt(clamping: code), operation: "write").isNoSpace
+    default: false
+    }
   }
 
   /// One of Foundation's file errors, about a path.

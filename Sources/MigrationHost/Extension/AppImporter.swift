@@ -17,6 +17,8 @@ package final class AppImporter: Importer {
     package var isConfined = true
     /// The path of the bundle from which the app was just installed, for an author's trial.
     package var draft: [UInt8]?
+    /// The seconds without progress of an import after which a note is due.
+    package var quietTime: Double = 30
     /// Whether the app's data arrives with `--everything`.
     package var isOfEverything = false
 
@@ -127,32 +129,35 @@ package final class AppImporter: Importer {
     if stop.isSet {
       throw Failure(.importCancelled, "the import of \(app.identifier) was cancelled")
     }
-    let transfer = staging.transfer.hexadecimal
-    var isAside = false
-    try InstalledApp.importing { () throws(Failure) in
-      isAside = try app.holdsData
-      if isAside { try app.setContainerAside() }
-      try app.beginImport(transfer: transfer)
-    }
+    let isAside = try begin(staging.transfer.hexadecimal)
+    let groups = launch.site.itemsInGroups
     let directory = "\(app.stagingPath)/\(String(decoding: staging.disk.name, as: UTF8.self))/tree"
     let conversation = try start(directory, staging)
-    let run = AppImport(conversation, until: stop) { [launch] notice in
-      if let words = notice.words { launch.observe(.notice("the extension of \(launch.site.identifier) \(words)")) }
+    let run = AppImport(conversation, of: app.identifier, quietTime: options.quietTime, until: stop) { [launch] in
+      launch.observe(.notice($0))
     }
     func tell(_ millionths: UInt32) {
       progress(ImportProgress(phase: .importing, done: UInt64(millionths), total: 1_000_000))
     }
     tell(0)
     var end = run.run(directory: Array(directory.utf8), from: origin, progress: tell)
+    let isDiskFull = app.isDiskFull
     launch.sweep()
     // The app would find other data there than its own, or none.
     if end == .done, let fault = ContainerContents.strayLink(in: app.containerPath) { end = .broken(fault) }
-    if let failure = end.failure(of: app.identifier, version: origin.version) {
-      try conclude(failure.record)
-      throw failure.error.hinting(hint(afterRestoring: isAside))
+    if let failure = end.failure(of: app.identifier, version: origin.version, isDiskFull: isDiskFull) {
+      let left = options.draft == nil ? nil : launch.site.notice(onLeftInGroups: groups)
+      if let left { launch.observe(.notice(left)) }
+      let error = failure.error.hinting(hint(after: failure.error, isRestored: isAside))
+      do { try conclude(failure.record) } catch { throw failure.error.adding(error.message) }
+      throw error
     }
     // Regardless of the importer's own progress.
     tell(1_000_000)
+    if staging.held.bytes > 0, try !app.holdsData, launch.site.itemsInGroups == groups {
+      let size = Figures.size(staging.held.bytes)
+      tellOnce("the importer of \(app.identifier) has taken nothing of the \(size) that have arrived")
+    }
     try conclude(nil)
     if isAside, let earlier = app.earlierData.last {
       tellOnce("the data that \(app.identifier) had here is kept in \(VisibleText.quoted(Array(earlier.utf8)))")
@@ -162,11 +167,34 @@ package final class AppImporter: Importer {
     return staging.losses
   }
 
+  /// Begins an import. Returns whether it has set data of the app aside. If it cannot begin, the data is
+  /// where it was.
+  private func begin(_ transfer: String) throws(Failure) -> Bool {
+    try InstalledApp.importing { () throws(Failure) in
+      let isAside = try app.holdsData
+      do throws(Failure) {
+        try app.setRoomAside()
+        if isAside { try app.setContainerAside() }
+        try app.beginImport(transfer: transfer)
+      } catch {
+        _ = try? app.settle()
+        throw error
+      }
+      return isAside
+    }
+  }
+
   /// The hint after a failed import. A trial on one device has a command of its own.
-  private func hint(afterRestoring isRestored: Bool) -> String {
-    let kept =
-      isRestored ? "The app's earlier data is back, and the received data is kept" : "The received data is kept"
-    return options.draft == nil ? "\(kept): \(DataHint.afterRepair.text)" : "\(kept)."
+  private func hint(after failure: Failure, isRestored: Bool) -> String {
+    let back = isRestored ? "The app's earlier data is back" : nil
+    // The command says that the received data is kept.
+    if failure.code == .noSpace {
+      return [failure.hint, back.map { "\($0)." }].compactMap(\.self).joined(separator: " ")
+    }
+    let kept = back.map { "\($0), and the received data is kept" } ?? "The received data is kept"
+    if options.draft != nil { return "\(kept)." }
+    return failure.code == .importCancelled
+      ? "\(kept). \(DataHint.runAgain.text)" : "\(kept): \(DataHint.afterRepair.text)"
   }
 
   /// Starts the extension. If that fails, no importer has begun, and the container is unchanged.
@@ -216,18 +244,28 @@ package final class AppImporter: Importer {
     /// Set when the user requests the end.
     private let stop: StopSignal
     private var cancelledAt: BootInstant?
+    private let name: String
+    /// Watches for a silence, half of its limit; nil while one was noted. An import has no limit.
+    private var watch: ExportWatch?
+    private let limit: IdleLimit
     /// The extension's notices so far: each is reported once.
     private var notices: Set<ExtensionNotice> = []
-    private let notice: (ExtensionNotice) -> Void
+    private let notice: (String) -> Void
 
-    /// - Parameter notice: called for notices to the author that do not end the import.
+    /// - Parameters:
+    ///   - name: the app's.
+    ///   - quietTime: the seconds without progress after which a notice is due.
+    ///   - notice: called for notices that do not end the import.
     init(
-      _ conversation: consuming ExtensionChannel, until stop: StopSignal,
-      notice: @escaping (ExtensionNotice) -> Void
+      _ conversation: consuming ExtensionChannel, of name: String, quietTime: Double, until stop: StopSignal,
+      notice: @escaping (String) -> Void
     ) {
       self.conversation = conversation
       self.stop = stop
       self.notice = notice
+      self.name = name
+      limit = .seconds(2 * quietTime)
+      watch = ExportWatch(limit: limit, now: ExportWatch.now())
       self.conversation.heed(stop)
     }
 
@@ -258,19 +296,33 @@ package final class AppImporter: Importer {
         }
         let deadline = cancelledAt?.advanced(by: .seconds(ExportWatch.grace))
         if let deadline, BootInstant.now() >= deadline { return .cancelled }
-        let event = try conversation.next(until: deadline)
+        let event = try conversation.next(until: deadline ?? watch?.wakeTime)
         switch consume event {
-        case .nothing: continue
+        case .nothing: look()
         case .ended: return cancelledAt == nil ? nil : .cancelled
-        case .message(.progress(let millionths), _): progress(millionths)
+        case .message(.progress(let millionths), _):
+          progress(millionths)
+          watch = ExportWatch(limit: limit, now: ExportWatch.now())
         case .message(.notice(let found), _):
-          if notices.insert(found).inserted { notice(found) }
+          guard notices.insert(found).inserted, let words = found.words else { continue }
+          notice("the extension of \(name) \(words)")
         case .message(.ended(let error), _):
           guard let error else { return .done }
           return cancelledAt == nil ? .failed(error) : .cancelled
         case .message(_, _): throw Violation(.state, "a message of the extension")
         }
       }
+    }
+
+    /// Notes an importer that shows no progress, once in each silence.
+    private mutating func look() {
+      let isStopped = conversation.isStopped
+      let verdict = watch?.look(now: ExportWatch.now(), isStopped: isStopped)
+      guard case .quiet(let seconds)? = verdict else { return }
+      watch = nil
+      notice(
+        "the importer of \(name) has shown no progress for \(ExportWatch.words(seconds)); it may take any time, and "
+          + "Ctrl-C at the receiver cancels it")
     }
   }
 }
@@ -279,20 +331,26 @@ extension AppImporter.AppImport.End {
   /// The app's error at its next launch, and the user's error now; nil for an import that
   /// succeeded.
   ///
-  /// - Parameter version: the data's version, the usual reason for an importer's error.
+  /// - Parameters:
+  ///   - version: the data's version, the usual reason for an importer's error.
+  ///   - isDiskFull: whether there is no room left.
   fileprivate func failure(
-    of name: String, version: String
+    of name: String, version: String, isDiskFull: Bool
   ) -> (record: ReportedError, error: Failure)? {
+    let code = isDiskFull ? Failure.Code.noSpace : .importFailed
     switch self {
     case .done: return nil
     case .failed(let reported):
+      let code = reported.isNoSpace ? .noSpace : code
       let reported = version.isEmpty ? reported : reported.explained(by: "the data has version \(version)")
-      return (reported, Failure(.importFailed, "the importer of \(name) failed: \(reported.words)"))
+      return (reported, Failure(code, "\(Self.full(code))the importer of \(name) failed: \(reported.words)"))
     case .cancelled: return (.cancelled, Failure(.importCancelled, "the import of \(name) was cancelled"))
     case .broken(let clause):
       return (
-        .brokenImport("The importer \(clause)."), Failure(.importFailed, "the importer of \(name) \(clause)")
+        .brokenImport("The importer \(clause)."), Failure(code, "\(Self.full(code))the importer of \(name) \(clause)")
       )
     }
   }
+
+  private static func full(_ code: Failure.Code) -> String { code == .noSpace ? "not enough space: " : "" }
 }

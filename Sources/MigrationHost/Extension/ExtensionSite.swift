@@ -119,6 +119,40 @@ package struct ExtensionSite: Sendable {
     return count
   }
 
+  /// The items other than directories in the extension's groups, by their paths after the group's
+  /// identifier, each with the time of its last change.
+  var itemsInGroups: [String: Timestamp] {
+    var items: [String: Timestamp] = [:]
+    var pending = groups.map { (place: $0.value, name: $0.key) }
+    while let (place, name) = pending.popLast(), items.count < Self.mostInGroups {
+      guard let directory = try? Directory.open(place) else { continue }
+      try? directory.forEachEntry { (entry, _) throws(SystemError) in
+        let entry = [UInt8](copying: entry)
+        let status = try directory.status(entry)
+        let text = String(decoding: entry, as: UTF8.self)
+        if status.kind == .directory {
+          pending.append(("\(place)/\(text)", "\(name)/\(text)"))
+        } else {
+          items["\(name)/\(text)"] = status.changed
+        }
+        return items.count < Self.mostInGroups
+      }
+    }
+    return items
+  }
+
+  private static let mostInGroups = 100_000
+
+  /// A notice for the author of an importer that has failed, and whose items stay in its groups; nil
+  /// if none do. `before` are the items before the import.
+  func notice(onLeftInGroups before: [String: Timestamp]) -> String? {
+    let left = itemsInGroups.filter { before[$0.key] != $0.value }.keys.sorted()
+    guard !left.isEmpty else { return nil }
+    let names = left.prefix(3).map { VisibleText.quoted(Array($0.utf8)) }.joined(separator: ", ")
+    return "the importer of \(identifier) has failed and left \(Figures.count(UInt64(left.count), "item")) in its "
+      + "groups, which nothing empties: \(names)"
+  }
+
   /// The files that an exporter has left in its scratch directory. Small files are the purpose of the
   /// directory; a copy of the data takes space that the old device may not have.
   struct ScratchGrowth: Equatable {
