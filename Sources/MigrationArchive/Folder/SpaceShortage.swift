@@ -9,6 +9,8 @@ package struct SpaceShortage: Equatable, Sendable, CustomStringConvertible {
   package let items: Close.Space?
   /// The needed bytes that are a reserve.
   private let reserve: UInt64
+  /// Whether more follows than is known.
+  private let isOpen: Bool
 
   /// Space for the journal and the directories, per item.
   private static let overheadPerItem: UInt64 = 256
@@ -29,12 +31,17 @@ package struct SpaceShortage: Equatable, Sendable, CustomStringConvertible {
       Close.Space(needed: missingItems + 8 + reserve.items, available: $0)
     }
     self.reserve = reserve.bytes
+    isOpen = false
     guard isReal else { return nil }
   }
 
   /// The space missing for this many bytes and items and a reserve; nil if the space suffices.
-  /// `uncounted` bytes take space that the file system has not counted yet.
-  init?(of wanted: Tally, in space: FileSystemSpace, uncounted: UInt64, leaving reserve: Reserve) {
+  /// `uncounted` bytes take space that the file system has not counted yet. `isOpen`: they are only the next
+  /// of an export that has outgrown its estimate.
+  init?(
+    of wanted: Tally, in space: FileSystemSpace, uncounted: UInt64, leaving reserve: Reserve, isOpen: Bool = false
+  ) {
+    self.isOpen = isOpen
     bytes = Close.Space(
       needed: wanted.bytes.addingClamped(reserve.bytes),
       available: space.availableBytes.subtractingClamped(uncounted))
@@ -51,6 +58,10 @@ package struct SpaceShortage: Equatable, Sendable, CustomStringConvertible {
   }
 
   package var description: String {
+    if bytes.isShort, isOpen {
+      return "not enough space: more comes than the app has estimated, and how much is not known; "
+        + "\(Figures.size(bytes.available)) available, of which \(Figures.size(reserve)) stay free"
+    }
     if bytes.isShort {
       let kept = reserve > 0 ? " (including a reserve of \(Figures.size(reserve)))" : ""
       return "not enough space: \(bytes.sizes.needed)\(kept) needed, \(bytes.sizes.available) available"

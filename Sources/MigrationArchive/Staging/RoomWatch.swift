@@ -20,6 +20,8 @@ struct RoomWatch: Sendable {
   /// The part of an app's offer that is still to come; nothing of folders, since the destination
   /// may have their items.
   private var expected: Tally
+  /// Whether more may come than is expected.
+  private let isOpenEnded: Bool
   /// The bytes that may arrive before the next check.
   private var allowance = Tally()
   /// How many bytes were written, and up to where a sync has made the file system count them.
@@ -35,6 +37,7 @@ struct RoomWatch: Sendable {
 
   /// Watches one session of an offer; `held` was there when the session began.
   init(_ offer: Offer, held: Tally) {
+    isOpenEnded = offer.isOpenEnded
     expected =
       offer.isOpenEnded
       ? Tally(
@@ -92,7 +95,9 @@ struct RoomWatch: Sendable {
   private func shortage(before more: Charge, at space: FileSystemSpace) -> SpaceShortage? {
     let wanted = Tally(
       items: max(more.entries, expected.items), bytes: max(more.occupied(block: block), expected.bytes))
-    return SpaceShortage(of: wanted, in: space, uncounted: uncounted, leaving: Reserve(of: space))
+    return SpaceShortage(
+      of: wanted, in: space, uncounted: uncounted, leaving: Reserve(of: space),
+      isOpen: isOpenEnded && expected.bytes == 0)
   }
 
   /// Charges data that is about to be written. Returns the number of bytes, for `settle`.
