@@ -326,8 +326,3 @@ int csystem_access_mode(int descriptor) {
   if (flags == -1) return -1;
   return flags & O_PATH ? -1 : flags & O_ACCMODE;
 }
-
-int csystem_is_process_file(int descriptor) {
-  struct statfs status;
-  return fstatfs(descriptor, &status) == -1 ? -1 : status.f_type == PROC_SUPER_MAGIC;
-}

@@ -39,6 +39,8 @@ package struct ChildProcess: ~Copyable, Sendable {
     #else
       package var memory: UInt64 = 8 << 30
     #endif
+
+    package init() {}
   }
 
   /// The descriptors that it gets, and no others.
@@ -279,10 +281,5 @@ extension Descriptor {
   package var isReadable: Bool {
     let mode = csystem_access_mode(raw)
     return mode == O_RDONLY || mode == O_RDWR
-  }
-
-  /// Whether the kernel generates its content for each reader.
-  package var isOnProcessFileSystem: Bool {
-    get throws(SystemError) { try calling("examine the file system") { csystem_is_process_file(raw) } != 0 }
   }
 }

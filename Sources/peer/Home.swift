@@ -69,8 +69,8 @@ extension TransferEvent {
   init?(_ news: HostNews) {
     switch news {
     case .output(let output): self = .extensionOutput(isError: output.stream == .error, line: output.line)
-    case .notice(let text): self = .notice(text)
-    case .refused: return nil
+    case .notice(let text), .weakness(let text): self = .notice(text)
+    case .refused, .appended: return nil
     }
   }
 }

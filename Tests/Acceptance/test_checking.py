@@ -130,6 +130,33 @@ def test_every_fault(work):
     author.check(code=2, bundle=f"{author.folder}/none")
 
 
+def test_notes_that_are_errors(work):
+    """app check: with --strict, a note on the app is an error"""
+    author = Author(work, version="")
+    equal(len(author.check().events("notice")), 1, "notes on a version without words")
+    check = author.check("--strict", code=4)
+    equal(check.events("checked"), [], "what is in order")
+    author.device.write(version="1")
+    author.check("--strict")
+
+
+def test_who_exports(work):
+    """app migrate: the extension of the installed app exports; with --bundle-exports that of the bundle; with --archive,
+    none"""
+    author = Author(work, installed="OnlyImporting")
+    author.migrate(code=4)
+    run = author.migrate("--bundle-exports")
+    equal(run.events("migrating")[0]["exporter"]["from"], "bundle", "what exports")
+    kept = f"{author.folder}/archive"
+    listed = [(event["path"], event["kind"], event["bytes"]) for event in author.check("--extract", kept).events("item")]
+    equal(sorted(listed), [("Documents", "directory", 0), ("Documents/kept", "file", 16)], "the items")
+    run = author.migrate("--archive", kept, "--archive-version", "3")
+    equal(run.events("migrating")[0]["exporter"], {"from": "archive", "id": None, "version": None}, "what exports")
+    require(f"importing version 3 of {ID}" in said(run), f"said: {said(run)}")
+    equal(Home(author, author.home(run)).documents(), {"kept": b"what was written"}, "what arrived")
+    author.migrate("--archive", kept, "--bundle-exports", code=2)
+
+
 def listening(process):
     """The ports on which a process listens."""
     found = subprocess.run(["ss", "-ltnp"], capture_output=True, text=True, check=False).stdout
@@ -145,6 +172,10 @@ def test_a_migration(work):
     run = author.migrate()
     home = author.home(run)
     equal(os.path.dirname(home), author.temporary, "where the home is")
+    end = {"id": ID, "version": "1.0"}
+    equal(
+        run.events()[0], {"event": "migrating", "exporter": {"from": "installed", **end}, "importer": {"from": "bundle", **end}},
+        "the first event")
     require(run.events("migrated")[0]["importSeconds"] is not None, "no duration of the import")
     equal({event["side"] for event in run.events("done")}, {"exporter", "importer"}, "the ends that are done")
     equal([event["addresses"] for event in run.events("listening")], [["127.0.0.1"]], "where it listened")

@@ -27,6 +27,7 @@ SPOKEN = {
     "peer app status ID": ("test_apps_on_one_device.py", '("status", APP'),
     "man peer-app": ("test_manual.py", '"man"'),
     "peer app check": ("test_checking.py", '"app", "check"'),
+    "peer app check --strict": ("test_checking.py", '"--strict"'),
     "peer app migrate": ("test_checking.py", '"app", "migrate"'),
 }
 """The commands in the sentences of the page, each with the check that runs it, and its words

@@ -35,6 +35,23 @@ import Testing
     expect(ReportedError(Worded()).text, is: "in words")
   }
 
+  private struct Advised: LocalizedError, CustomNSError {
+    let errorDescription: String? = "The picture cannot be read."
+    let failureReason: String? = "The file is cut."
+    let recoverySuggestion: String? = "Copy it again."
+    // Foundation takes these entries alone.
+    var errorUserInfo: [String: Any] { [:] }
+  }
+
+  @Test func `an author's reason and suggestion are told, each once`() {
+    let error = ReportedError(Advised())
+    expect(error.explanation, is: "The picture cannot be read; The file is cut; Copy it again")
+    let entries: [String: Any] = [
+      NSLocalizedDescriptionKey: "No. The file is cut.", NSLocalizedFailureReasonErrorKey: "The file is cut.",
+    ]
+    expect(ReportedError(NSError(domain: "d", code: 1, userInfo: entries)).explanation, is: "No. The file is cut")
+  }
+
   @Test func `an NSError keeps the entries that are texts`() {
     let error = NSError(
       domain: "d", code: -7, userInfo: [NSLocalizedDescriptionKey: "words", "text": "t", "number": 1, "data": Data()])

@@ -32,6 +32,7 @@ import Testing
     let error = await refusal(.init(export: { _, _ in isExported.withLock { $0 = true } }, estimate: -5))
     expect(error?.domain, is: "PeerMigrationErrorDomain")
     expect(error?.localizedDescription.contains("at -5 bytes, which is negative"), is: true)
+    expect(error.map { "\($0)".contains("at -5 bytes") }, is: true, "a test prints the error's description")
     expect(!isExported.withLock { $0 })
   }
 
@@ -179,7 +180,7 @@ import Testing
     for name in ["rooted/container", "rooted/container-not"] { scratch.makeDirectory(name) }
     scratch.write("rooted/container/note")
     scratch.write("rooted/container-not/note")
-    let reach = TesterSession.AppendableArea(
+    let reach = AppendableArea(
       AppSurroundings(
         container: MigrationDataContainer(bundleIdentifier: "a.b", root: scratch.url("rooted/container")), groups: [:],
         status: TesterConfiguration.StatusMemory()), temporary: scratch.url("nowhere"))

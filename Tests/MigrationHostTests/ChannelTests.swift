@@ -13,7 +13,7 @@ import Testing
   private static let hostMessages: [HostMessage] = [
     .describe, .cancel, .appended(nil), .appended(.cancelled),
     .appended(ReportedError(domain: "d", code: -5, text: "ä\n", userInfo: ["k": "v", "": "empty"])),
-    .export(platform: "linux", options: []),
+    .export(platform: "linux", options: []), .export(platform: "linux", options: [], hearsFailures: true),
     .export(
       platform: "", options: [.init(name: "a", value: [0, 255]), .init(name: "b", value: [])]),
     .importItems(directory: [0x2F, 0xFF], from: identity),
@@ -21,7 +21,8 @@ import Testing
 
   private static let extensionMessages: [ExtensionMessage] = [
     .ready([.exports, .imports]), .progress(0), .progress(1_000_000), .ended(nil), .ended(.cancelled),
-    .notice(.unmovedProgress), .notice(ExtensionNotice(rawValue: 200)),
+    .failedAppend(ReportedError(.fileReadNoSuchFile, "gone", path: "/a")), .notice(.unmovedProgress),
+    .notice(ExtensionNotice(rawValue: 200)),
     .described(ExportDescription(estimate: -1, version: "", isCompressible: false)),
     .described(ExportDescription(estimate: .max, version: "1", isCompressible: true)),
     .described(ExportDescription(estimate: 0, version: "1", isCompressible: true, options: [])),

@@ -70,8 +70,9 @@ final class News: Sendable {
     state.withLock { state in
       switch news {
       case .output(let output): state.lines.append(String(decoding: output.line, as: UTF8.self))
-      case .notice(let text): state.notices.append(text)
+      case .notice(let text), .weakness(let text): state.notices.append(text)
       case .refused(let error): state.refused.append(error.text)
+      case .appended: break
       }
     }
     state.broadcast()
@@ -97,6 +98,14 @@ struct Migration {
   /// Asks the exporter of a source for everything; `source` must not have been prepared.
   init(
     from source: AppSource, platform: String = "linux", options: [String: String] = [:],
+    outlet: Outlet = Outlet()
+  ) throws {
+    try self.init(fromAny: source, platform: platform, options: options, outlet: outlet)
+  }
+
+  /// The same with any source of an app's data.
+  init(
+    fromAny source: any ItemSource, platform: String = "linux", options: [String: String] = [:],
     outlet: Outlet = Outlet()
   ) throws {
     let summary = try source.prepare(until: outlet.stopSignal)

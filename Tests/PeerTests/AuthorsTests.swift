@@ -18,15 +18,18 @@ import Testing
     var check = CheckOptions(bundle: Array("b".utf8))
     expect(try parsed("app", "check", "b"), is: .app(.check(check)))
     (check.container, check.isConfined, check.json) = (Array("c".utf8), false, true)
+    (check.extracted, check.isStrict) = (Array("e".utf8), true)
     check.platform = "android"
     check.options = [AppRequest.Option(name: "n", value: [])]
     expect(
       try parsed(
-        "app", "check", "b", "--container=c", "--platform=android", "--option=n=", "--no-confine", "--json"),
+        "app", "check", "b", "--container=c", "--platform=android", "--option=n=", "--no-confine", "--json",
+        "--extract=e", "--strict"),
       is: .app(.check(check)))
     var migrate = MigrateOptions(identifier: "a", bundle: Array("b".utf8))
     expect(try parsed("app", "migrate", "a", "--to", "b"), is: .app(.migrate(migrate)))
     migrate.home = Array("h".utf8)
+    (migrate.archive, migrate.archiveVersion, migrate.bundleExports) = (Array("r".utf8), "2", true)
     migrate.claim = SourceClaim(platform: "android", store: "x")
     migrate.platform = "other"
     migrate.options = [AppRequest.Option(name: "n", value: Array("v".utf8))]
@@ -34,8 +37,8 @@ import Testing
     expect(
       try parsed(
         "app", "migrate", "a", "--to=b", "--home=h", "--as=android,x", "--platform=other", "--option", "n=v",
-        "--replace",
-        "--idle-limit=off", "--no-confine"), is: .app(.migrate(migrate)))
+        "--replace", "--idle-limit=off", "--no-confine", "--archive=r", "--archive-version", "2", "--bundle-exports"),
+      is: .app(.migrate(migrate)))
   }
 
   @Test func `both ends get the command line's options, and listen only on this device`() {
@@ -97,6 +100,12 @@ import Testing
     }
     let results = BothEnds.Results(exporter: result(exporter, "exporter"), importer: result(importer, "importer"))
     expect(results.failure?.message, is: counts)
+  }
+
+  @Test func `after one's own interruption, what became of the import counts`() {
+    let results = BothEnds.Results(
+      exporter: .failure(.interrupted(by: .interrupted)), importer: .failure(Failure(.importCancelled, "cancelled")))
+    expect(results.failure?.message, is: "cancelled")
   }
 
   @Test func `an error names its file, its key, the reason and a remedy`() throws {

@@ -18,6 +18,13 @@ struct TestExport {
       try await appendAll(archiver)
       while true { sleep(1) }
     case "threads": makeThreads()
+    case "usual threads": makeThreads(stackSize: 8 << 20)
+    case "memory": takeMemory()
+    case "try": try await tryWrongItems(archiver)
+    case "settings":
+      let settings = documents.deletingLastPathComponent().appending(path: ".config")
+      try await archiver.appendItem(at: settings, pathInArchive: "Settings")
+    case "outside": try await archiver.appendItem(at: URL(filePath: "/etc/passwd"))
     case "spin": while true { _ = documents.path }
     case "swallow": try await swallow(archiver)
     case "return": try await appendForEver(archiver, endsQuietly: true)
@@ -44,12 +51,29 @@ struct TestExport {
   }
 
   /// Makes threads until it is ended.
-  private func makeThreads() {
+  private func makeThreads(stackSize: Int = 64 << 10) {
     while true {
       let thread = Thread { while true { sleep(1000) } }
-      thread.stackSize = 64 << 10
+      thread.stackSize = stackSize
       thread.start()
     }
+  }
+
+  /// Asks for memory, which it does not use, until it is ended.
+  private func takeMemory() {
+    var all: [UnsafeMutableRawPointer] = []
+    while true { all.append(.allocate(byteCount: 1 << 30, alignment: 16)) }
+  }
+
+  /// Does not look at the errors of wrong items.
+  private func tryWrongItems(_ archiver: ResourcesArchiver) async throws {
+    try await appendAll(archiver)
+    let pipe = FileManager.default.temporaryDirectory.appending(path: "pipe")
+    mkfifo(pipe.path, 0o600)
+    for url in [documents.appending(path: "missing"), pipe, URL(string: "https://example.org/notes")!] {
+      try? await archiver.appendItem(at: url)
+    }
+    try? await archiver.appendItem(at: documents, pathInArchive: "../up")
   }
 
   func appendAll(_ archiver: ResourcesArchiver) async throws {

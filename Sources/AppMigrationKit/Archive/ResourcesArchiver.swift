@@ -32,8 +32,15 @@ public final class ResourcesArchiver {
     // called runs on such threads.
     try await withTaskExecutorPreference(BlockingExecutor.shared) {
       try destination.refuseIfCancelled()
-      let source = try url.fileSystemBytes()
-      let path = try ArchivePath(checking: pathInArchive.map { Array($0.utf8) } ?? source.lastComponent)
+      let source: [UInt8]
+      let path: ArchivePath
+      do throws(CocoaError) {
+        source = try url.fileSystemBytes()
+        path = try ArchivePath(checking: pathInArchive.map { Array($0.utf8) } ?? source.lastComponent)
+      } catch {
+        destination.failed(error)
+        throw error
+      }
       try destination.append(try destination.open(source), at: path)
     }
   }
@@ -96,11 +103,8 @@ protocol ItemDestination: Sendable {
   func open(_ path: [UInt8]) throws(CocoaError) -> AppendableItem
   /// Appends an item; returns when it has been read.
   func append(_ item: consuming AppendableItem, at path: ArchivePath) throws
-}
-
-extension ItemDestination {
-  /// In the extension's own process the kernel decides which items the extension may open.
-  func open(_ path: [UInt8]) throws(CocoaError) -> AppendableItem { try AppendableItem(opening: path) }
+  /// An append has failed before `open`. The author's code may not look at the error.
+  func failed(_ error: CocoaError)
 }
 
 /// Threads that may block, for tasks that open files and wait for a host. The cooperative threads

@@ -14,12 +14,15 @@ extension ReportedError {
       return
     }
     // Foundation on Linux loses this text if the error also has its own entries.
-    let words = (error as? any LocalizedError)?.errorDescription
+    let localized = error as? any LocalizedError
+    let words = localized?.errorDescription
     let system = error as NSError
     var entries = system.userInfo.filter { $0.key != NSLocalizedDescriptionKey }.compactMapValues { $0 as? String }
     if entries[Key.path] == nil, let url = system.userInfo[NSURLErrorKey] as? URL, url.isFileURL {
       entries[Key.path] = url.path
     }
+    if let reason = localized?.failureReason { entries[Key.failureReason] = reason }
+    if let suggestion = localized?.recoverySuggestion { entries[Key.recoverySuggestion] = suggestion }
     let hasWords = words != nil || system.userInfo[NSLocalizedDescriptionKey] != nil
     let underlying = (system.userInfo[NSUnderlyingErrorKey] as? any Error).flatMap {
       depth < Self.mostUnderlying ? ReportedError($0, depth: depth + 1).sentence : nil
@@ -69,6 +72,9 @@ extension ReportedError {
     switch domain {
     case Self.cancellationDomain: CancellationError()
     case Self.cocoaDomain: CocoaError(CocoaError.Code(rawValue: code), userInfo: entries)
+    // The description of an error, which a test prints, has the reason and not the text.
+    case Self.systemDomain:
+      NSError(domain: domain, code: code, userInfo: entries.merging([Key.failureReason: text]) { old, _ in old })
     default: systemError
     }
   }

@@ -26,7 +26,8 @@ final class ExtensionService: Sendable {
     do {
       let process = ExtensionService(type)
       let socket = PacketSocket(owning: try Descriptor.inherited(number))
-      let host = try HostConnection(socket) { message, host in process.obey(message, host) }
+      let area = AppSurroundings.current.map { AppendableArea($0) }
+      let host = try HostConnection(socket, appendingFrom: area) { message, host in process.obey(message, host) }
       process.greet(host, with: ExtensionWork.abilities(of: type))
       let thread = try OwnerThread(name: "host") { host.serve() }
       // This is not dispatchMain, which ends the main thread: timers and Thread.isMainThread would
@@ -56,7 +57,8 @@ final class ExtensionService: Sendable {
     switch message {
     case .describe:
       start(for: host) { work in .described(try await work.describe()) }
-    case .export(let platform, let options):
+    case .export(let platform, let options, let hearsFailures):
+      host.tellsFailures(hearsFailures)
       start(for: host) { work in
         try await work.export(to: platform, options: options)
         return .ended(nil)

@@ -19,6 +19,8 @@ final class HostConnection: ItemDestination {
     var isCancelled = false
     /// Whether an append has thrown this cancellation to the author's code.
     var hasThrown = false
+    /// Whether the host hears of appends that fail in this process.
+    var tellsFailures = false
     /// The number of times that a thread has received a message and released the channel.
     var turns = 0
   }
@@ -32,15 +34,18 @@ final class HostConnection: ItemDestination {
   private let receiving: Mutex<Channel>
   private let conversation = Condition(Conversation())
   private let obey: @Sendable (HostMessage, HostConnection) -> Void
+  private let area: AppendableArea?
 
-  /// Takes over both directions of a channel. It calls `obey` with each message except answers;
+  /// Takes over both directions of a channel. Links are appended from an area only. It calls `obey` with each message except answers;
   /// `obey` must not block.
   init(
-    _ socket: consuming PacketSocket, obey: @escaping @Sendable (HostMessage, HostConnection) -> Void
+    _ socket: consuming PacketSocket, appendingFrom area: AppendableArea? = nil,
+    obey: @escaping @Sendable (HostMessage, HostConnection) -> Void
   ) throws(SystemError) {
     sending = Mutex(Channel(try socket.duplicate()))
     receiving = Mutex(Channel(socket))
     self.obey = obey
+    self.area = area
   }
 
   /// Sends a message.
@@ -49,6 +54,32 @@ final class HostConnection: ItemDestination {
   }
 
   // MARK: Appending
+
+  /// The host decides about files and directories. Of a link, it does not learn where it is.
+  func open(_ path: [UInt8]) throws(CocoaError) -> AppendableItem {
+    do throws(CocoaError) {
+      let item = try AppendableItem(opening: path)
+      let isLink: Bool
+      switch item {
+      case .open: isLink = false
+      case .symbolicLink: isLink = true
+      }
+      guard isLink, let area else { return item }
+      return try area.open(path)
+    } catch {
+      failed(error)
+      throw error
+    }
+  }
+
+  /// Tells the host whether appends have failed in this process.
+  func tellsFailures(_ tells: Bool) { conversation.withLock { $0.tellsFailures = tells } }
+
+  func failed(_ error: CocoaError) {
+    guard conversation.withLock({ $0.tellsFailures }) else { return }
+    // A host that has ended also ends the process.
+    try? send(.failedAppend(ReportedError(error)))
+  }
 
   func refuseIfCancelled() throws {
     let isCancelled = conversation.withLock { conversation in

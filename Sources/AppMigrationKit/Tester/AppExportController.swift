@@ -139,6 +139,8 @@ extension TesterSession {
 
     func open(_ path: [UInt8]) throws(CocoaError) -> AppendableItem { try reach.open(path) }
 
+    func failed(_ error: CocoaError) {}
+
     func append(_ item: consuming AppendableItem, at path: ArchivePath) throws {
       supervision.begin()
       defer { supervision.end() }

@@ -31,11 +31,7 @@ final class ExtractedArchive: Sendable {
     root = URL(directory: "\(directory.path)/\(name)/tree")
     self.progress = progress
     let keys = TransferKeys(hashKey: .random(in: 0...UInt128.max))
-    let app = AppIdentity(bundleIdentifier: "", store: "", platform: "", version: "")
-    let offer = Offer(
-      contents: .app(app), items: UInt64(UInt32.max), bytes: Limits.fileSize, allocated: 0,
-      flags: .estimated)
-    let staging = try Staging(on: UnsyncedDisk(disk), for: offer, transfer: 0, keys: keys)
+    let staging = try Staging(ofExportOn: UnsyncedDisk(disk), keys: keys)
     let export = ArchiveExport<AppendedDirectory>(
       ExportSettings(listener: Listener(), keys: keys, held: HeldItems(), readers: 1))
     let reader = Reader(

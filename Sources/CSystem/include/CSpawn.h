@@ -100,6 +100,3 @@ int csystem_pipe(int ends[2]);
 // The access mode of an open file's descriptor: 0 to read, 1 to write, 2 both; -1 for a descriptor
 // that only represents a path.
 int csystem_access_mode(int descriptor);
-
-// Whether a descriptor leads into /proc.
-int csystem_is_process_file(int descriptor);

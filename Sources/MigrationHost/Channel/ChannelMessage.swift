@@ -5,8 +5,9 @@ package import MigrationWire
 package enum HostMessage: Equatable, Sendable {
   /// Asks for a description of the export.
   case describe
-  /// Starts an export, for a platform and with options.
-  case export(platform: String, options: [AppRequest.Option])
+  /// Starts an export, for a platform and with options. Whether the host hears of appends that fail
+  /// before they reach it: a host of an earlier edition does not.
+  case export(platform: String, options: [AppRequest.Option], hearsFailures: Bool = false)
   /// Starts an import of the data in a directory, from the given app.
   case importItems(directory: [UInt8], from: AppIdentity)
   /// The answer to the oldest append without an answer: nil for success.
@@ -26,6 +27,8 @@ package enum ExtensionMessage: Equatable, Sendable {
   case progress(UInt32)
   /// A notice for the author, which does not end the migration.
   case notice(ExtensionNotice)
+  /// An append has failed in the extension's process.
+  case failedAppend(ReportedError)
   /// The export or the import has ended: nil for success.
   case ended(ReportedError?)
 }
@@ -37,6 +40,8 @@ package struct ExtensionNotice: RawRepresentable, Hashable, Sendable {
 
   /// The import showed no progress until its end.
   package static let unmovedProgress = ExtensionNotice(rawValue: 1)
+  /// An append has failed; its error comes with the notice.
+  static let failedAppend = ExtensionNotice(rawValue: 2)
 
   /// A clause that can follow the extension's name; nil for a notice of a later edition.
   package var words: String? {
@@ -119,11 +124,12 @@ extension HostMessage {
     let kind: Kind
     switch self {
     case .describe: kind = .describe
-    case .export(let platform, let options):
+    case .export(let platform, let options, let hearsFailures):
       kind = .export
       let request = AppRequest(bundleIdentifier: "", platform: platform, options: options)
       fields.append(1, Array(platform.utf8))
       if !options.isEmpty { fields.append(2) { request.writeOptions(to: &$0) } }
+      if hearsFailures { fields.append(3, [1]) }
     case .importItems(let directory, let app):
       kind = .importItems
       fields.append(1, directory)
@@ -147,7 +153,8 @@ extension HostMessage {
     case .export:
       self = .export(
         platform: try fields.text(1, limit: Limits.identifier, subject),
-        options: try fields.read(2, subject, AppRequest.readOptions) ?? [])
+        options: try fields.read(2, subject, AppRequest.readOptions) ?? [],
+        hearsFailures: try fields.number(3, subject) == 1 as UInt8?)
     case .importItems:
       self = .importItems(
         directory: try fields.required(1, subject),
@@ -202,6 +209,10 @@ extension ExtensionMessage {
     case .notice(let notice):
       kind = .notice
       fields.append(1, [notice.rawValue])
+    case .failedAppend(let error):
+      kind = .notice
+      fields.append(1, [ExtensionNotice.failedAppend.rawValue])
+      error.write(to: &fields)
     case .ended(let error):
       kind = .ended
       error?.write(to: &fields)
@@ -224,7 +235,10 @@ extension ExtensionMessage {
     case .append: self = .append(try AppendedItem(fields, subject))
     case .progress: self = .progress(min(try fields.requiredNumber(1, subject), 1_000_000))
     case .ended: self = .ended(try ReportedError(fields, subject))
-    case .notice: self = .notice(ExtensionNotice(rawValue: try fields.requiredNumber(1, subject)))
+    case .notice:
+      let notice = ExtensionNotice(rawValue: try fields.requiredNumber(1, subject))
+      let error = notice == .failedAppend ? try ReportedError(fields, subject) : nil
+      self = error.map { .failedAppend($0) } ?? .notice(notice)
     case nil: throw Violation(.unknown, subject)
     }
   }

@@ -68,6 +68,9 @@ package struct DryExport: Sendable {
   package let encoded: [[UInt8]]
   /// The number of refused appends, and the first of the answers.
   package let refused: Some<ReportedError>
+  /// The path in the container of the app's settings, which have values and were appended neither as
+  /// they are nor, as far as that can be told, in another form; nil if there are none.
+  package let leftSettings: String?
   /// The size of the temporary files that the exporter has left.
   package let scratchBytes: UInt64
 
@@ -119,12 +122,14 @@ package struct DryExport: Sendable {
     }
   }
 
-  /// Reads an export as streams do, counts the data and discards it.
+  /// Reads an export as streams do, counts the data, and discards or extracts it.
   final class Reader: ExportListener, Sendable {
     private struct State: Sendable {
       var roots = DryExport.Roots()
       var unsent = DryExport.Some<NotStored>()
       var encoded = DryExport.EncodedNames()
+      /// Why the data cannot be extracted.
+      var failure: Failure?
       /// Whether there is news since the last look.
       var isNew = false
       var isOver = false
@@ -135,28 +140,50 @@ package struct DryExport: Sendable {
     /// The pause between two looks if no time is known.
     private static let interval = Duration.milliseconds(50)
 
-    init(until stop: StopSignal) { stopSignal = stop }
+    /// Any key will do, the same for both ends.
+    static let keys = TransferKeys(hashKey: 0)
+    private let staging: Staging?
+    private let tell: @Sendable (ItemRecord) -> Void
+
+    /// - Parameters:
+    ///   - staging: where the data is extracted; nil to discard it.
+    ///   - tell: gets the record of each item.
+    init(until stop: StopSignal, into staging: Staging?, telling tell: @escaping @Sendable (ItemRecord) -> Void) {
+      stopSignal = stop
+      self.staging = staging
+      self.tell = tell
+    }
+
+    var failure: Failure? { state.withLock { $0.failure } }
 
     var roots: DryExport.Roots { state.withLock { $0.roots } }
     var unsent: DryExport.Some<NotStored> { state.withLock { $0.unsent } }
     var encoded: DryExport.EncodedNames { state.withLock { $0.encoded } }
 
-    /// The settings of the export. Any key will do: the data is discarded.
-    var settings: ExportSettings {
-      ExportSettings(listener: self, keys: TransferKeys(hashKey: 0), held: HeldItems(), readers: 1)
-    }
+    /// The settings of the export.
+    var settings: ExportSettings { ExportSettings(listener: self, keys: Self.keys, held: HeldItems(), readers: 1) }
 
     /// Reads until `end` is called.
     func read(_ source: any FrameSource) {
       var number: UInt64 = 0
       var frame = FrameBuffer(capacity: ArchiveSizes().frameCapacity)
+      let writer = staging.map { StagingWriter($0) }
       while !state.withLock({ $0.isOver }) {
         frame.removeAll()
         number += 1
         frame.number = number
         // All data that was read counts as written.
         switch source.fill(&frame, written: number) {
-        case .full: note(frame)
+        case .full:
+          note(frame)
+          do {
+            try writer?.write(frame.bytes.span, entries: 0..<frame.count)
+          } catch {
+            state.withLock { state in
+              state.failure = (error as? Failure) ?? Failure(.storage, "the archive contradicts itself: \(error)")
+            }
+            stopSignal.set()
+          }
         case .nothing(let moment): pause(until: moment)
         }
       }
@@ -193,6 +220,7 @@ package struct DryExport: Sendable {
         // This program wrote the entries itself, so they can be read.
         while let entry = try? reader.next(frame.bytes.span) {
           guard case .item(let record, _) = entry else { continue }
+          tell(record)
           state.roots.note(record)
           state.encoded.note(record.path.bytes)
         }

@@ -42,42 +42,78 @@ package final class ExtensionCheck: Sendable {
     return try launch.probe(.probing, until: stop)
   }
 
-  /// Lets the extension export everything, and discards the result.
+  /// Lets the extension export everything, and discards or extracts the result.
   ///
   /// - Parameters:
   ///   - platform: the platform of the imagined destination.
   ///   - options: the options that its user asks for.
+  ///   - folder: the folder for the archive, new or empty; nil to discard it.
+  ///   - tell: gets the record of each item.
   package func export(
     platform: String = AppSource.platform, options: [AppRequest.Option] = [], idleLimit: IdleLimit = .standard,
-    until stop: StopSignal
+    extractingTo folder: [UInt8]? = nil, until stop: StopSignal,
+    telling tell: @escaping @Sendable (ItemRecord) -> Void = { _ in }
   ) throws(Failure) -> DryExport {
+    let extraction = try folder.map { path throws(Failure) in try Extraction(to: path, keys: DryExport.Reader.keys) }
     let refused = Mutex(DryExport.Some<ReportedError>())
+    let settings = Mutex(LeftSettings(at: launch.site))
     let source: AppSource
     do {
       source = try AppSource(launch.site, idleLimit: idleLimit, until: stop) { [observe] news in
-        if case .refused(let error) = news { refused.withLock { $0.note(error) } } else { observe(news) }
+        switch news {
+        case .refused(let error): refused.withLock { $0.note(error) }
+        case .appended(let place): settings.withLock { $0.note(place) }
+        case .output, .notice, .weakness: observe(news)
+        }
       }
     } catch {
       throw error.code == .unfitApp ? Failure(.exportFailed, error.message) : error
     }
     let summary = try source.prepare(until: stop)
     guard case .app(let identity) = summary.contents else { preconditionFailure("an app's source offers an app") }
-    let reader = DryExport.Reader(until: stop)
+    let reader = DryExport.Reader(until: stop, into: extraction?.staging, telling: tell)
     if let notice = SourceClaim.notice(on: platform) { observe(.notice(notice)) }
     let request = AppRequest(bundleIdentifier: identity.bundleIdentifier, platform: platform, options: options)
     let begin = BootInstant.now()
-    let total = try read(source, for: request, by: reader)
+    let finish = try read(source, for: request, by: reader)
     let end = BootInstant.now()
+    if let failure = reader.failure { throw failure }
+    try extraction?.complete(finish)
     return DryExport(
       version: identity.version, estimate: summary.total.bytes, isCompressible: summary.isCompressible,
-      roots: reader.roots, total: total, seconds: end.seconds(since: begin), unsent: reader.unsent,
+      roots: reader.roots, total: finish.total, seconds: end.seconds(since: begin), unsent: reader.unsent,
       encoded: reader.encoded.filter(amongNamesOf: launch.site),
-      refused: refused.withLock { $0 }, scratchBytes: source.growth?.bytes ?? 0)
+      refused: refused.withLock { $0 }, leftSettings: settings.withLock { $0.path },
+      scratchBytes: source.growth?.bytes ?? 0)
+  }
+
+  /// The settings of an app (`UserDefaults.standard`) that no append has brought.
+  private struct LeftSettings {
+    /// The path in the container; nil without values, or if they may have been appended.
+    private(set) var path: String?
+    private let container: String
+    private let scratch: String
+
+    init(at site: ExtensionSite) {
+      (container, scratch) = (site.container, site.scratch)
+      let name = ".config/\(site.identifier).plist"
+      guard let bytes = try? FileContent.read(Array("\(container)/\(name)".utf8), limit: 1 << 20),
+        PropertyList(bytes) != .dictionary([:])
+      else { return }
+      path = name
+    }
+
+    /// An appended place may be that of the settings, or of a directory around them. A temporary file
+    /// may have their values.
+    mutating func note(_ place: [UInt8]) {
+      let place = String(decoding: place, as: UTF8.self)
+      if place.hasPrefix(scratch) || path.map({ "\(container)/\($0)/".hasPrefix("\(place)/") }) == true { path = nil }
+    }
   }
 
   private func read(
     _ source: AppSource, for request: AppRequest, by reader: DryExport.Reader
-  ) throws(Failure) -> Tally {
+  ) throws(Failure) -> Finish {
     let thread = Mutex<OwnerThread?>(nil)
     let failure = Mutex<SystemError?>(nil)
     defer {
@@ -94,8 +130,9 @@ package final class ExtensionCheck: Sendable {
           reader.stopSignal.set()
         }
       }
-      return result.finish.total
+      return result.finish
     } catch {
+      if let failure = reader.failure { throw failure }
       guard let cause = failure.withLock({ $0 }) else { throw error }
       throw Failure(.source, "the archive cannot be read", cause: cause)
     }

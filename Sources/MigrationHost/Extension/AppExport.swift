@@ -6,12 +6,13 @@ import MigrationWire
 struct AppExport: ~Copyable {
   enum End: Equatable {
     case done
-    /// The transfer has ended before the export. Whether the exporter had to be killed.
-    case stopped(isKilled: Bool)
+    /// The transfer has ended before the export. A clause about the exporter that had to be killed.
+    case stopped(fault: String?)
   }
 
   private var conversation: ExtensionChannel
   private let archive: ArchiveExport<AppendedDirectory>
+  private let area: AppendableArea
   private let appender: ItemAppender
   /// The appends without an answer, in order: being read, or completed.
   private var appends: [Append] = []
@@ -32,14 +33,15 @@ struct AppExport: ~Copyable {
   /// Whether it has reported the end of its work. Its appended items are still read.
   private var isEnding = false
 
-  /// Exports with a process that has reported its abilities. `name` is the app's.
+  /// Exports with a process that has reported its abilities, at its site.
   init(
-    _ conversation: consuming ExtensionChannel, of name: String, to archive: ArchiveExport<AppendedDirectory>,
+    _ conversation: consuming ExtensionChannel, at site: ExtensionSite, to archive: ArchiveExport<AppendedDirectory>,
     idleLimit: IdleLimit, observe: @escaping (HostNews) -> Void
   ) {
     self.conversation = conversation
     self.archive = archive
-    self.name = name
+    name = site.identifier
+    area = AppendableArea(site)
     appender = ItemAppender(export: archive)
     self.observe = observe
     watch = ExportWatch(limit: idleLimit, now: ExportWatch.now())
@@ -50,7 +52,7 @@ struct AppExport: ~Copyable {
   consuming func run(platform: String, options: [AppRequest.Option]) throws(Failure) -> End {
     let failure: Failure
     do {
-      try conversation.say(.export(platform: platform, options: options))
+      try conversation.say(.export(platform: platform, options: options, hearsFailures: true))
       let end = try converse()
       _ = conversation.close()
       return end
@@ -70,7 +72,7 @@ struct AppExport: ~Copyable {
       try archive.check()
       try answer()
       if isEnding {
-        if appends.isEmpty { return watch.isCancelled ? .stopped(isKilled: false) : try ended(nil) }
+        if appends.isEmpty { return watch.isCancelled ? .stopped(fault: nil) : try ended(nil) }
         // The process may have ended, and all its messages have been read.
         _ = try conversation.wait(until: deadline, forItsEnd: false)
         continue
@@ -82,10 +84,14 @@ struct AppExport: ~Copyable {
         // Only now: while this process did not run, an append may have arrived.
         if let end = try look() { return end }
       case .ended:
-        if watch.isCancelled { return .stopped(isKilled: false) }
+        if watch.isCancelled { return .stopped(fault: nil) }
         throw ExtensionChannel.Gone()
       case .message(.append(let item), let descriptor):
         if let end = try append(item, descriptor) { return end }
+      case .message(.failedAppend(let error), _):
+        observe(.refused(error))
+        // An exporter that only fails to append appends nothing.
+        if let end = try look() { return end }
       case .message(.ended(nil), _) where !watch.isCancelled: isEnding = true
       case .message(.ended(let error), _): return try ended(error)
       case .message(_, _):
@@ -106,7 +112,8 @@ struct AppExport: ~Copyable {
     let isStopped = watch.isIdle && conversation.isStopped
     switch watch.look(now: ExportWatch.now(), isStopped: isStopped) {
     case nil: return nil
-    case .ignoresCancellation: return kill()
+    case .ignoresCancellation:
+      return kill("did not end within \(ExportWatch.words(ExportWatch.grace)) after its cancellation")
     case .quiet(let seconds):
       let limit = watch.limit.seconds.map(ExportWatch.words) ?? ""
       observe(
@@ -121,9 +128,9 @@ struct AppExport: ~Copyable {
     }
   }
 
-  private func kill() -> End {
+  private func kill(_ fault: String) -> End {
     conversation.kill()
-    return .stopped(isKilled: true)
+    return .stopped(fault: fault)
   }
 
   // MARK: Messages of the exporter
@@ -133,7 +140,7 @@ struct AppExport: ~Copyable {
     if watch.isCancelled {
       cancelledAppends += 1
       // This many may have been on their way.
-      guard cancelledAppends <= Self.mostAppends else { return kill() }
+      guard cancelledAppends <= Self.mostAppends else { return kill("went on appending after its cancellation") }
       try conversation.say(.appended(.cancelled))
       return nil
     }
@@ -161,10 +168,20 @@ struct AppExport: ~Copyable {
       return .over(nil)
     case .descriptor:
       // A descriptor that only represents a path has passed no check of the extension's read
-      // permission, and the contents of /proc depend on the reader.
-      guard let descriptor, descriptor.isReadable, (try? descriptor.isOnProcessFileSystem) == false else {
+      // permission.
+      guard let descriptor, descriptor.isReadable else {
         throw Failure(.source, "\(VisibleText.quoted(item.path)) was not opened for reading", name: item.path)
       }
+      let place = try Failure.wrapping(
+        .source, "\(VisibleText.quoted(item.path)) cannot be read", name: item.path,
+        AppendableArea.place(of: descriptor))
+      guard area.covers(place) else {
+        throw Failure(
+          .source,
+          "\(VisibleText.quoted(place)) is neither in the app's container or groups, nor a temporary file of the "
+            + "extension, nor in its bundle", name: item.path, cause: SystemError(noPermission: "append"))
+      }
+      observe(.appended(place))
       return .reading(try appender.begin(descriptor, at: item.path))
     }
   }
@@ -207,8 +224,9 @@ struct AppExport: ~Copyable {
     if watch.isCancelled {
       // The only proper end is a rethrown cancellation, or a cancellation that came too late to be
       // reported.
-      if ExportWatch.isProperEnd(error, hasThrown: cancelledAppends > 0) { return .stopped(isKilled: false) }
-      return kill()
+      if ExportWatch.isProperEnd(error, hasThrown: cancelledAppends > 0) { return .stopped(fault: nil) }
+      let act = error == nil || error == .swallowedCancellation ? "returned" : "threw another error"
+      return kill("\(act) after its cancellation, and must rethrow the CancellationError that an append threw")
     }
     if let error {
       throw Failure(.exportFailed, "the exporter of \(name) failed: \(error.words)")

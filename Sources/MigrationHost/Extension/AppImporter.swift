@@ -53,7 +53,7 @@ package final class AppImporter: Importer {
     site.isConfined = options.isConfined
     site.draft = options.draft
     launch = ExtensionLaunch(site: site, observe: observer)
-    if let weakness = site.weakness { observer(.notice(weakness)) }
+    if let weakness = site.weakness { observer(.weakness(weakness)) }
     if let notice = SourceClaim.notice(on: options.platform) { observer(.notice(notice)) }
     do {
       try launch.check(try launch.probe(.probing, until: stop), allow: .imports)

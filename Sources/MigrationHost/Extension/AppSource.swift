@@ -60,7 +60,7 @@ package final class AppSource: ItemSource {
     self.idleLimit = idleLimit
     self.descriptionLimit = descriptionLimit
     launch = ExtensionLaunch(site: site, idleLimit: idleLimit, observe: observer)
-    if let weakness = site.weakness { observer(.notice(weakness)) }
+    if let weakness = site.weakness { observer(.weakness(weakness)) }
     do {
       first = Mutex(try launch.start(.export, until: stop))
     } catch {
@@ -195,7 +195,7 @@ package final class AppSource: ItemSource {
     let attention = conversation.attention
     let archive = ArchiveExport<AppendedDirectory>(settings) { attention.signal() }
     begin(archive)
-    let export = AppExport(conversation, of: site.identifier, to: archive, idleLimit: idleLimit) { [launch] news in
+    let export = AppExport(conversation, at: site, to: archive, idleLimit: idleLimit) { [launch] news in
       launch.observe(news)
     }
     // The process has ended then, and another one begins with an empty scratch directory.
@@ -215,8 +215,8 @@ package final class AppSource: ItemSource {
         tellOnce(Self.emptyNotice(of: site.identifier))
       }
       return result
-    case .stopped(let isKilled):
-      if isKilled { launch.observe(.notice("the app's exporter did not end after its cancellation and was killed")) }
+    case .stopped(let fault):
+      if let fault { launch.observe(.notice("the app's exporter \(fault); it was killed")) }
       throw Failure(.stopped, "the transfer has ended")
     }
   }

@@ -143,8 +143,17 @@ extension ChildProcess.End {
     case .exited(let code): "ended with status \(code)"
     case .excessive(.threads(let limit)): "had more than \(Figures.count(limit, "thread")) and was ended"
     case .excessive(.memory(let limit)): "took more than \(limit >> 30) GiB of memory and was ended"
-    case .signalled(let number): "was ended by signal \(number)\(Self.names[number].map { " (\($0))" } ?? "")"
+    case .signalled(let number):
+      "was ended by signal \(number)\(Self.names[number].map { " (\($0)\(Self.cause(of: number)))" } ?? "")"
     }
+  }
+
+  /// Swift ends a program by these signals at a fatal error; the kernel gives no other sign that it has
+  /// refused memory.
+  private static func cause(of signal: CInt) -> String {
+    guard [4, 5, 6].contains(signal) else { return "" }
+    let limit = ChildProcess.Limits().memory >> 30
+    return ", as at a fatal error, or beyond \(limit) GiB of memory with the stacks of its threads"
   }
 
   private static let names: [CInt: String] = [

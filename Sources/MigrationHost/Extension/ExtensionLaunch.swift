@@ -8,8 +8,12 @@ package enum HostNews: Sendable {
   case output(ExtensionOutput)
   /// A notice that does not end the migration; a lower-case clause.
   case notice(String)
-  /// An append was refused, and the exporter received the error. For its author.
+  /// A notice about this machine, which does not confine extensions completely.
+  case weakness(String)
+  /// An append has failed, and the exporter received the error. For its author.
   case refused(ReportedError)
+  /// An append of the file or directory at this place has begun. For its author.
+  case appended([UInt8])
 }
 
 /// Starts an app's extension: confined, with a home, and with a channel.
@@ -157,10 +161,24 @@ struct ExtensionLaunch: Sendable {
         "the extension of \(site.identifier) cannot be started: another process still writes its program",
         hint: "Wait until the build or the copy is complete, and try again.")
     }
+    if error.isOfProgram, error.isPermissionDenied, isScript {
+      return Failure(
+        .exportFailed,
+        "the extension of \(site.identifier) cannot be started: its program is a script, and a confined extension may not "
+          + "run the script's interpreter",
+        hint: "Its program must be a compiled one.")
+    }
     let loader = error.isOfProgram ? Self.loader(error) : ""
     return Failure(
       error.isOfProgram ? .exportFailed : .storage,
       "the extension of \(site.identifier) cannot be started\(loader)", cause: error)
+  }
+
+  private var isScript: Bool {
+    guard let file = try? Descriptor.open(site.migrationExtension.executable) else { return false }
+    var start = [UInt8](repeating: 0, count: 2)
+    let count = try? file.readNext(into: &start)
+    return count == 2 && start == Array("#!".utf8)
   }
 
   /// For a program whose loader is missing, the kernel reports only that a file does not exist.

@@ -26,7 +26,7 @@ final class BothEnds: Sendable {
       guard case .failure(let ours) = exporter else { return importer.failure }
       guard case .failure(let theirs) = importer else { return ours }
       // For these failures, the destination knows the cause better.
-      if [.importFailed, .noSpace, .refused].contains(theirs.kind) { return theirs }
+      if [.importFailed, .noSpace, .refused].contains(theirs.kind) || theirs.code == .importCancelled { return theirs }
       return ours.kind == .connectionLost ? theirs : ours
     }
   }

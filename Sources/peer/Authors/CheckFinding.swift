@@ -14,8 +14,12 @@ enum CheckFinding: Sendable {
   case abilities(ExtensionAbilities)
   /// The contents of the archive.
   case archive(DryExport)
+  /// An item of an archive that is extracted.
+  case item(ItemRecord)
   /// A fact worth knowing that is no error; a lower-case clause.
   case notice(String)
+  /// A fact about this machine; a lower-case clause.
+  case weakness(String)
   /// The extension wrote a line.
   case output(ExtensionOutput)
   /// The app has no error.
@@ -48,7 +52,8 @@ extension CheckFinding {
       case (false, false): return .result("It can neither export nor import.")
       }
     case .archive(let export): return .result(export.text(shown: Self.shown))
-    case .notice(let text): return Rendering(standardError: "peer: note: \(text)\n")
+    case .item(let record): return .result("  " + record.listed)
+    case .notice(let text), .weakness(let text): return Rendering(standardError: "peer: note: \(text)\n")
     case .output(let output):
       return Rendering(standardError: "extension: \(VisibleText.of(output.line))\n")
     case .checked(let identifier): return .result("There are no errors in \(identifier).")
@@ -100,7 +105,12 @@ extension DryExport {
     }
     if refused.count > 0 {
       let first = refused.first.prefix(3).map(\.words).joined(separator: "; ")
-      notices.append("\(Figures.count(refused.count, "append")) \(Self.verb(refused.count)) refused: \(first)")
+      notices.append("\(Figures.count(refused.count, "append")) failed: \(first)")
+    }
+    if let leftSettings {
+      notices.append(
+        "the app's settings (UserDefaults.standard, \(leftSettings)) are not appended: the extension has other defaults, and "
+          + "must read this file")
     }
     if unsent.count > 0 {
       let first = unsent.first.prefix(3).map { "\(VisibleText.quoted($0.path)) \($0.clause())" }
@@ -143,7 +153,8 @@ extension CheckFinding {
           "exports": abilities.contains(.exports), "imports": abilities.contains(.imports),
         ])
     case .archive(let export): return .event("archive", export.members)
-    case .notice(let text): return .event("notice", ["message": text])
+    case .item(let record): return .event("item", record.members)
+    case .notice(let text), .weakness(let text): return .event("notice", ["message": text])
     case .output(let output):
       return .event("extensionOutput", JSONReport.members(isError: output.stream == .error, line: output.line))
     case .checked(let identifier): return .event("checked", ["id": identifier])
@@ -179,5 +190,30 @@ extension DryExport {
 extension DryExport.Roots.Root {
   fileprivate var members: JSONMembers {
     ["name": FileName(name), "directory": isDirectory, "items": total.items, "bytes": total.bytes]
+  }
+}
+
+extension ItemRecord {
+  /// A line of the list of an archive.
+  fileprivate var listed: String {
+    let name = VisibleText.listed(path.bytes)
+    return switch body {
+    case .directory: name + "/"
+    case .file(let size), .metadata(let size): "\(name): \(Figures.size(size))"
+    case .symbolicLink(let target): "\(name) -> \(VisibleText.listed(target))"
+    case .hardLink(let target): "\(name) = \(VisibleText.listed(target.bytes))"
+    }
+  }
+
+  fileprivate var members: JSONMembers {
+    ["path": FileName(path.bytes), "kind": "\(kind)", "bytes": size, "target": target.map { FileName($0) }]
+  }
+
+  private var target: [UInt8]? {
+    switch body {
+    case .symbolicLink(let target): target
+    case .hardLink(let target): target.bytes
+    case .directory, .file, .metadata: nil
+    }
   }
 }

@@ -20,6 +20,10 @@ struct CheckOptions: Equatable, Sendable {
   var idleLimit = IdleLimit.standard
   /// Whether the extension is confined.
   var isConfined = true
+  /// Whether a note for the author is an error.
+  var isStrict = false
+  /// A folder for the archive, new or empty; nil to discard the archive.
+  var extracted: [UInt8]?
   /// Whether a program reads the output.
   var json = false
 }
@@ -30,6 +34,12 @@ struct MigrateOptions: Equatable, Sendable {
   var identifier: String
   /// The path of the receiving app's bundle.
   var bundle: [UInt8]
+  /// A folder with an archive, which no exporter has to make; nil to export the data of the app.
+  var archive: [UInt8]?
+  /// The version of that archive's data.
+  var archiveVersion = ""
+  /// Whether the extension in the bundle exports, too, and not that of the installed app.
+  var bundleExports = false
   /// The PEER_HOME of the receiving app; nil for a new one.
   var home: [UInt8]?
   /// The claimed source of the data; nil for the source in the app's bundle.
@@ -57,6 +67,8 @@ extension CheckOptions {
     options = try arguments.requestOptions(.appCheck)
     idleLimit = try arguments.idleLimit() ?? .standard
     isConfined = !arguments.has("--no-confine")
+    isStrict = arguments.has("--strict")
+    extracted = arguments.bytes("--extract")
     json = arguments.has("--json")
   }
 }
@@ -71,6 +83,9 @@ extension MigrateOptions {
         hint: "Name the bundle of the receiving app, as in --to ./Notes.app.")
     }
     self.bundle = bundle
+    archive = arguments.bytes("--archive")
+    archiveVersion = try arguments.text("--archive-version") ?? archiveVersion
+    bundleExports = arguments.has("--bundle-exports")
     home = arguments.bytes("--home")
     claim = try arguments.claim()
     platform = try arguments.platform() ?? platform
@@ -111,15 +126,22 @@ extension CheckOptions {
   /// Performs the check, and returns the program's exit code.
   func perform() -> Int32 {
     let output = CheckOutput(json: json)
-    do {
-      try check(output)
+    do throws(Failure) {
+      let identifier = try check(output)
+      if isStrict, output.notes > 0 {
+        throw Failure(
+          .refused, "\(Figures.count(output.notes, "note")), and --strict allows none",
+          hint: "Without --strict, notes are no errors.")
+      }
+      output.say(.checked(identifier))
       return output.end
     } catch {
       return output.fail(error)
     }
   }
 
-  private func check(_ output: CheckOutput) throws(Failure) {
+  /// Returns the app's identifier.
+  private func check(_ output: CheckOutput) throws(Failure) -> String {
     let interruption = try Interruption()
     try prepareProcess()
     let home = try Home.path()
@@ -128,7 +150,7 @@ extension CheckOptions {
     let bundle = try Self.examine(self.bundle, output)
     guard bundle.migrationExtension != nil else {
       output.say(.bundle(bundle, nil))
-      return output.say(.checked(bundle.identifier))
+      return bundle.identifier
     }
     let check = try ExtensionCheck(
       bundle, home: home, container: container, isConfined: isConfined
@@ -136,15 +158,16 @@ extension CheckOptions {
       switch news {
       case .output(let line): output.say(.output(line))
       case .notice(let text): output.say(.notice(text))
+      case .weakness(let text): output.say(.weakness(text))
       // The total is reported at the end.
-      case .refused: break
+      case .refused, .appended: break
       }
     }
     output.say(.bundle(bundle, check.data))
     try interruption.honoured { () throws(Failure) in
       try run(check, bundle, interruption.early, output)
     }
-    output.say(.checked(bundle.identifier))
+    return bundle.identifier
   }
 
   /// Reports all errors of a bundle; returns the bundle if it has none.
@@ -176,7 +199,11 @@ extension CheckOptions {
       return output.say(.notice("the extension does not export, so no export is tried"))
     }
     let export = try faulting(.exportFailed) { () throws(Failure) in
-      try check.export(platform: platform, options: options, idleLimit: idleLimit, until: stop)
+      try check.export(
+        platform: platform, options: options, idleLimit: idleLimit, extractingTo: extracted, until: stop
+      ) { record in
+        if extracted != nil { output.say(.item(record)) }
+      }
     }
     output.say(.archive(export))
     for notice in export.notices(on: check.data) { output.say(.notice(notice)) }
@@ -191,7 +218,7 @@ extension CheckOptions {
     } catch {
       switch error.code {
       case .stopped: throw .interrupted(by: .interrupted)
-      case .storage, .failed, .noSpace: throw error
+      case .storage, .failed, .noSpace, .refused: throw error
       default: throw error.coded(code).hinting(hint(error))
       }
     }
@@ -208,14 +235,20 @@ final class CheckOutput: Sendable {
   private let json: Bool
   /// The streams that took no more, and the descriptor that becomes readable when the user wants
   /// the program to end.
-  private let state = Mutex((lost: Set<StandardStream>(), stop: CInt(-1)))
+  private let state = Mutex((lost: Set<StandardStream>(), stop: CInt(-1), notes: UInt64(0)))
 
   init(json: Bool) { self.json = json }
 
   /// From now on, no reader keeps the program from ending.
   func heed(_ interruption: Interruption) { state.withLock { $0.stop = interruption.raw } }
 
-  func say(_ finding: CheckFinding) { write(json ? finding.line : finding.text) }
+  func say(_ finding: CheckFinding) {
+    if case .notice = finding { state.withLock { $0.notes += 1 } }
+    write(json ? finding.line : finding.text)
+  }
+
+  /// The number of notes for the author.
+  var notes: UInt64 { state.withLock { $0.notes } }
 
   /// Reports the failure, and returns the program's exit code.
   func fail(_ failure: Failure) -> Int32 {

@@ -1,3 +1,4 @@
+import MigrationArchive
 import MigrationEngine
 import MigrationHost
 import MigrationSystem
@@ -52,6 +53,50 @@ extension Failure {
   }
 }
 
+/// What exports in a migration on one device.
+enum Exporter {
+  case installed(AppBundle)
+  case bundle(AppBundle)
+  case archive([UInt8])
+
+  /// A sentence.
+  fileprivate var words: String {
+    switch self {
+    case .installed(let app): "The extension of the installed \(app.identifier) \(VisibleText.of(app.version)) exports."
+    case .bundle(let app): "The extension of \(app.identifier) \(VisibleText.of(app.version)) in the bundle exports."
+    case .archive(let path): "The archive \(VisibleText.quoted(path)) takes the place of an export."
+    }
+  }
+
+  fileprivate var members: JSONMembers {
+    switch self {
+    case .installed(let app): ["from": "installed", "id": app.identifier, "version": app.version]
+    case .bundle(let app): ["from": "bundle", "id": app.identifier, "version": app.version]
+    case .archive: ["from": "archive", "id": nil as String?, "version": nil as String?]
+    }
+  }
+}
+
+extension MigrateOptions {
+  /// What exports for this bundle.
+  fileprivate func exporter(to bundle: AppBundle, home: [UInt8]) throws(Failure) -> Exporter {
+    if let archive {
+      if bundleExports {
+        throw .usage("--archive and --bundle-exports exclude each other", hint: "With --archive, nothing exports.")
+      }
+      return .archive(archive)
+    }
+    guard !bundleExports || bundle.identifier == identifier else {
+      throw .usage(
+        "--bundle-exports: the bundle is of \(bundle.identifier), and the data of \(identifier)",
+        hint: "Without the option, the extension of the installed app exports.")
+    }
+    guard let apps = try AppHome.ifThere(home) else { throw .notInstalled(identifier) }
+    let installed = try apps.app(identifier).bundle
+    return bundleExports ? .bundle(bundle) : .installed(installed)
+  }
+}
+
 /// `peer app migrate`: a migration for an author, on one device and with one command.
 enum Migrating {
   /// Performs the migration, and returns the program's exit code.
@@ -70,13 +115,18 @@ enum Migrating {
     let sourceHome = try Home.path()
     // Everything is checked before anything is created.
     let bundle = try read(options.bundle)
+    let exporter = try options.exporter(to: bundle, home: sourceHome)
+    output.begin(exporter, bundle)
     try interruption.watch()
     interruption.tell { _ in output.hurry() }
     for note in bundle.notes { output.handle(.notice(note), of: .importer) }
-    let source = try interruption.honoured { () throws(Failure) in
-      try appSource(
-        options.identifier, options.sending, home: sourceHome,
-        edition: bundle.identifier == options.identifier ? bundle : nil, until: interruption.early
+    let source = try interruption.honoured { () throws(Failure) -> any ItemSource in
+      if case .archive(let path) = exporter {
+        return KeptArchive(at: path, of: options.identifier, version: options.archiveVersion, claim: options.claim)
+      }
+      return try appSource(
+        options.identifier, options.sending, home: sourceHome, edition: options.bundleExports ? bundle : nil,
+        until: interruption.early
       ) {
         output.handle($0, of: .exporter)
       }
@@ -143,6 +193,22 @@ enum Migrating {
       importer = Output(JSONReport.ofRun(.importer), to: target)
     }
 
+    /// Says who exports and who imports, before anything else.
+    func begin(_ exporter: Exporter, _ bundle: AppBundle) {
+      let importer = "\(bundle.identifier) \(VisibleText.of(bundle.version)) in \(VisibleText.listed(bundle.path))"
+      if json {
+        let line = Rendering.event(
+          "migrating",
+          [
+            "exporter": exporter.members,
+            "importer": ["from": "bundle", "id": bundle.identifier, "version": bundle.version] as JSONMembers,
+          ])
+        StandardStream.output.write(line.standardOutput)
+      } else {
+        StandardStream.error.write("\(exporter.words) The extension of \(importer) imports.\n")
+      }
+    }
+
     /// Records an event of one end; returns at once.
     func handle(_ event: TransferEvent, of side: Side) {
       // A code has no use outside of this process.
@@ -151,7 +217,9 @@ enum Migrating {
       state.withLock { state in
         switch event {
         case .importing where side == .importer: state.importing = (now, nil)
-        case .done where side == .importer: state.importing?.to = now
+        // The importer's end is its last progress; what follows is the host's own work.
+        case .progress(let progress) where side == .importer && progress.phase == .importing:
+          state.importing?.to = now
         default: break
         }
       }

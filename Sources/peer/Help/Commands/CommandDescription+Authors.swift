@@ -16,8 +16,8 @@ extension CommandDescription {
         Names every error in an app's bundle, installed or not. If there is none, starts the bundle's migration extension
         and shows its abilities, its estimate, its version, and the contents of its archive. The extension exports as in a
         migration; the data is read and discarded. Notes name groups that only one of the app and its extension lists,
-        refused appends, names that look percent-encoded, an export without data, an estimate that is off by more than
-        half, and temporary files that the exporter leaves.
+        appends that failed, settings that are not appended, names that look percent-encoded, an export without data, an
+        estimate that is off by more than half, and temporary files that the exporter leaves.
         """),
       .text(
         """
@@ -29,17 +29,24 @@ extension CommandDescription {
       .value(
         "--container", "DIR", .directory,
         "Export this directory, as if it were the app's container. The groups are then empty."),
+      .value(
+        "--extract", "DIR", .directory,
+        """
+        Keep the archive in this folder, new or empty, as an importer gets it, and list its items. 'peer app migrate' and
+        tests can import it.
+        """),
+      .flag("--strict", "Take a note on the app for an error (exit code 4)."),
       platform, option, idleLimit, noConfine, .json, .help,
     ],
     examples: ["peer app check ./Notes.app", "peer app check ./Notes.app --container ./samples"],
     exitCodes: ExitCodeTable(
-      .init(number: 0, meaning: "no errors; there may be notes"), .failed,
+      .init(number: 0, meaning: "no errors; without --strict, there may be notes"), .failed,
       .init(number: 2, meaning: "invalid command line, or no such directory"),
       .init(
         number: 4,
         meaning: """
-          the bundle is invalid, the extension does not start or has no abilities, the app is in use, or PEER_HOME cannot be
-          used
+          the bundle is invalid, the extension does not start or has no abilities, the app is in use, the folder of
+          --extract is not empty, there are notes with --strict, or PEER_HOME cannot be used
           """),
       .noSpaceLeft, .init(number: 9, meaning: "the exporter failed"), .interrupted, .terminated))
 
@@ -62,12 +69,23 @@ extension CommandDescription {
         """),
       .text(
         """
-        If the bundle is another edition of the app with this ID, its extension also exports; otherwise, the extension of
-        the installed app exports.
+        The extension of the installed app exports, and that of the bundle imports; the first line names both with their
+        versions. With --bundle-exports, the extension in the bundle exports too, which must be another edition of the app
+        with this ID. With --archive, nothing exports.
         """),
     ],
     options: [
       .value("--to", "BUNDLE", .directory, "The bundle of the receiving app."),
+      .flag("--bundle-exports", "Let the extension in the bundle export, too, to try a changed exporter."),
+      .value(
+        "--archive", "DIR", .directory,
+        """
+        Import this folder in the place of an export, such as one that 'peer app check' has extracted. ID need not be
+        installed.
+        """),
+      .value(
+        "--archive-version", "VERSION", .text,
+        "The version of that archive's data, which the importer gets (default: an empty one)."),
       .value(
         "--home", "DIR", .directory,
         """
