@@ -1,6 +1,12 @@
 // swift-tools-version: 6.2
-import Glibc
 import PackageDescription
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  // SwiftPM reads this on a Mac, too, where an app uses no product of it.
+  import Darwin
+#endif
 
 /// Whether this is the whole project. Authors of apps get a part of the project with this manifest
 /// (Scripts/install makes it): AppMigrationKit and its dependencies, which need no OpenSSL.

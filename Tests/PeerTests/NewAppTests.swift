@@ -36,6 +36,12 @@ import Testing
     expect(NewAppNames.isFit(names.identifier))
   }
 
+  @Test(arguments: [("Über", true), ("My App", false), ("日本", true), ("2048", false)])
+  func `a name that loses letters is noted`(folder: String, isNoted: Bool) {
+    let note = names(folder).note
+    expect(note?.contains("'\(names(folder).base)'") ?? false, is: isNoted, "\(note ?? "")")
+  }
+
   @Test func `a folder whose name is not text gets a name that is`() {
     let names = NewAppNames(folder: [0x61, 0xFF], identifier: nil)
     expect((names.base, names.title) == ("MyApp", "MyApp"))
@@ -74,7 +80,7 @@ import Testing
   func `the path in Package swift is exact`(path: String, literal: String) throws {
     expect(NewAppFile.literal(path), is: literal)
     let manifest = NewAppFile.manifest(names("a"), kit: path).text
-    expect(manifest.contains(".package(name: \"peer\", path: \(literal))"))
+    expect(manifest.contains("Context.environment[\"PEER_PACKAGE\"] ?? \(literal)\n"))
   }
 
   @Test(arguments: [

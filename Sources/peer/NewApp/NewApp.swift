@@ -57,8 +57,9 @@ extension NewAppOptions {
     // A name that begins with a dash would be taken for an option.
     let place = VisibleText.listed(typed.first == UInt8(ascii: "-") ? Array("./".utf8) + typed : typed)
     let entering = typed == Array(".".utf8) ? "" : "    cd \(place)\n"
+    let note = names.note.map { "peer: note: \($0)\n" } ?? ""
     return Rendering(
-      standardError: """
+      standardError: note + """
         Created the app \(names.identifier) in \(VisibleText.quoted(path)). The next commands:
         \(entering)    swift test
             ./bundle
@@ -100,6 +101,13 @@ struct NewAppNames: Equatable, Sendable {
     title = isShowable ? text ?? base : base
     let name = words.joined(separator: "-").lowercased().prefix(Self.longest)
     self.identifier = identifier ?? "org.example.\(name.isEmpty ? "my-app" : name)"
+  }
+
+  /// A note on letters of the folder's name that the names in the code lack; nil if there are none.
+  var note: String? {
+    guard title.unicodeScalars.contains(where: { $0.properties.isAlphabetic && !$0.isASCII }) else { return nil }
+    return "modules have names of ASCII letters and digits, so those of \(VisibleText.quoted(title)) begin with "
+      + "'\(base)', and its identifier is \(identifier): another name of the folder, or --id, chooses others"
   }
 
   /// The words of a name, with only letters and digits that every tool accepts.

@@ -24,22 +24,28 @@ extension NewAppFile {
         // swift-tools-version: 6.2
         import PackageDescription
 
+        /// The folder with AppMigrationKit for Linux. On a machine where it is another one, set it once:
+        /// export PEER_PACKAGE=FOLDER
+        let peer = Context.environment["PEER_PACKAGE"] ?? \#(literal(kit))
+
+        /// On Apple's platforms, AppMigrationKit belongs to the system.
+        let kit = Target.Dependency.product(
+          name: "AppMigrationKit", package: "peer", condition: .when(platforms: [.linux]))
+
         let package = Package(
           name: "\#(names.package)",
-          dependencies: [
-            .package(name: "peer", path: \#(literal(kit)))
-          ],
+          dependencies: [.package(name: "peer", path: peer)],
           targets: [
             .target(name: "\#(names.data)"),
             .executableTarget(
               name: "\#(names.app)",
-              dependencies: ["\#(names.data)", .product(name: "AppMigrationKit", package: "peer")]),
+              dependencies: ["\#(names.data)", kit]),
             .executableTarget(
               name: "\#(names.migration)",
-              dependencies: ["\#(names.data)", .product(name: "AppMigrationKit", package: "peer")]),
+              dependencies: ["\#(names.data)", kit]),
             .testTarget(
               name: "\#(names.tests)",
-              dependencies: ["\#(names.data)", "\#(names.migration)"]),
+              dependencies: ["\#(names.data)", "\#(names.migration)", kit]),
           ],
           swiftLanguageModes: [.v6]
         )
@@ -80,7 +86,7 @@ extension NewAppFile {
         | `Tests` | the extension's tests, with `AppMigrationTester` |
         | `Bundle`, `bundle` | the property lists, and the script that assembles the bundle |
 
-        `Package.swift` names the folder of AppMigrationKit's sources on this machine.
+        `Package.swift` names the folder of AppMigrationKit's sources here; `PEER_PACKAGE` names another.
 
         """#)
   }
@@ -94,7 +100,9 @@ extension NewAppFile {
         # Builds the app and its extension, and assembles the bundle for `peer app install`:
         # \#(names.bundle), which replaces an earlier one.
         #
-        # Usage: ./bundle
+        # Usage: ./bundle [--debug]
+        #   --debug  programs as 'swift test' builds them, which need this machine's toolchain: with the names
+        #            that backtraces and debuggers show, and without compiling anything twice
         set -euo pipefail
         cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -102,6 +110,14 @@ extension NewAppFile {
         # toolchain. The linker strips it (-s): without data for debuggers, programs are a quarter smaller.
         # The toolchain's own linker, lld, does not warn of a function that only Foundation calls (mktemp).
         options=(-c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -s)
+        case ${1:-} in
+        "") ;;
+        --debug) options=(--build-tests) ;;
+        *)
+          echo "usage: ./bundle [--debug]" >&2
+          exit 2
+          ;;
+        esac
         swift build "${options[@]}"
         programs=$(swift build "${options[@]}" --show-bin-path)
 
@@ -110,7 +126,12 @@ extension NewAppFile {
         mkdir -p build
         cp -R Bundle "$bundle"
         cp "$programs/\#(names.app)" "$bundle/"
-        cp "$programs/\#(names.migration)" "$bundle/Extensions/\#(names.migration).appex/"
+        extension=$bundle/Extensions/\#(names.migration).appex
+        cp "$programs/\#(names.migration)" "$extension/"
+        if [ "${1:-}" = --debug ]; then
+          # A confined extension reads libraries beside its program, and none of a toolchain.
+          ldd "$extension/\#(names.migration)" | grep -o '/[^ ]*/lib/swift/linux/[^ ]*' | xargs cp -L -t "$extension"
+        fi
 
         """#,
       isExecutable: true)
