@@ -89,6 +89,12 @@ public struct SharedSecrets {
     }
   }
 
+  /// Keeps the user of a sign-in's result; false for another result, or none.
+  public func keep(_ authorization: ASAuthorization?) -> Bool {
+    guard let credential = authorization?.credential as? ASAuthorizationAppleIDCredential else { return false }
+    return keep(key: Data(credential.user.utf8)) == errSecSuccess
+  }
+
   public func isSignedIn(_ user: String) async throws -> Bool {
     try await ASAuthorizationAppleIDProvider().credentialState(forUserID: user) == .authorized
   }

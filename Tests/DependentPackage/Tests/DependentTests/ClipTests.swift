@@ -47,6 +47,7 @@ struct ClipTests {
       credentials.revoke("ann")
       #expect(await shown("ann") == "signed out")
       #expect(await shown("bob") == "unknown")
+      #expect(!ClipSharing.SharedSecrets().keep(nil), "no sign-in has a result here")
     }
   }
 
