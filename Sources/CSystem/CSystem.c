@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <malloc.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -361,5 +363,21 @@ int csystem_waiting_bytes(int descriptor) {
   int count;
   return ioctl(descriptor, SIOCOUTQ, &count) == -1 ? -1 : count;
 }
+
+unsigned csystem_unanswered_milliseconds(int descriptor) {
+  struct tcp_info info = {0};
+  socklen_t length = sizeof info;
+  if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) == -1) return 0;
+  return info.tcpi_retransmits || info.tcpi_probes ? info.tcpi_last_ack_recv : 0;
+}
+
+static char **arguments;
+
+// The C library calls it in front of main, with main's arguments.
+__attribute__((constructor)) static void keep_arguments(int count, char **words) {
+  if (count > 0) arguments = words;
+}
+
+const char *csystem_next_argument(int number) { return arguments && arguments[number] ? arguments[number + 1] : NULL; }
 
 const char *csystem_error_text(int error, char *buffer, size_t size) { return strerror_r(error, buffer, size); }

@@ -36,13 +36,13 @@ package enum CurrentProcess {
     return unsafe Array(UnsafeRawBufferPointer(start: name, count: strlen(name)))
   }
 
-  /// The words after the program's name, in any encoding.
+  /// The words after the program's name, in any encoding. Swift's `CommandLine` has none without /proc.
   package static var arguments: [[UInt8]] {
-    (1..<max(1, Int(CommandLine.argc))).compactMap { index in
-      unsafe CommandLine.unsafeArgv[index].map { word in
-        unsafe Array(UnsafeRawBufferPointer(start: word, count: strlen(word)))
-      }
+    var words: [[UInt8]] = []
+    while let word = unsafe csystem_next_argument(CInt(words.count)) {
+      unsafe words.append(Array(UnsafeRawBufferPointer(start: word, count: strlen(word))))
     }
+    return words
   }
 
   /// Raises the limit of open descriptors as far as permitted, and returns it.

@@ -157,6 +157,18 @@ package struct StreamSocket: ~Copyable, Sendable {
     try descriptor.setOption(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT, milliseconds)
   }
 
+  /// Has the kernel probe a connection without a byte after 20 s, and each 5 s: after 40 s without an answer
+  /// it is lost.
+  package func keepAlive() throws(SystemError) {
+    for (name, value) in [(TCP_KEEPIDLE, 20), (TCP_KEEPINTVL, 5), (TCP_KEEPCNT, 4)] as [(CInt, CInt)] {
+      try descriptor.setOption(CInt(IPPROTO_TCP), name, value)
+    }
+    try descriptor.setOption(SOL_SOCKET, SO_KEEPALIVE, 1)
+  }
+
+  /// For how many seconds the other end has acknowledged nothing while the kernel sends again, or probes.
+  package var unanswered: Double { Double(csystem_unanswered_milliseconds(raw)) / 1000 }
+
   /// Makes the socket readable only when this many bytes are available, or the other end has sent
   /// its last byte.
   package func setReadableFrom(bytes: Int) throws(SystemError) {

@@ -185,5 +185,12 @@ int csystem_terminal_height(int descriptor);
 // How many bytes a TCP socket has accepted that the other end has not acknowledged; -1 on failure.
 int csystem_waiting_bytes(int descriptor);
 
+// For how long the other end of a TCP socket has acknowledged nothing while the kernel sends again, or
+// probes; 0 if it does neither.
+unsigned csystem_unanswered_milliseconds(int descriptor);
+
+// The word of the command line behind a word, counted from 0; NULL behind the last one.
+const char *csystem_next_argument(int number);
+
 // Describes an error number, in `buffer` or in a constant; the C library chooses.
 const char *csystem_error_text(int error, char *buffer, size_t size);
