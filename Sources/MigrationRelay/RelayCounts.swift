@@ -39,6 +39,27 @@ extension RelayTable {
     func isBelow(_ limit: Int, token: Int) -> Bool { ofToken[token, default: 0] < limit }
   }
 
+  /// Whether a joined call carries data, or only words between the devices.
+  struct Load: Sendable {
+    private var counted: (since: Double, bytes: Int) = (0, 0)
+    private var until = -Double.infinity
+
+    /// The devices were joined: data may come.
+    mutating func begin(now: Double) { until = now + RelayLimits.load.seconds }
+
+    /// Bytes were passed on.
+    mutating func add(_ count: Int, now: Double) {
+      if now - counted.since > RelayLimits.load.seconds { counted = (now, 0) }
+      counted.bytes += count
+      guard counted.bytes >= RelayLimits.load.bytes else { return }
+      begin(now: now)
+      counted = (now, 0)
+    }
+
+    /// Whether it carries data now.
+    func isData(now: Double) -> Bool { now < until }
+  }
+
   /// The bytes that the relay has passed on for a token in the newest day and month.
   struct Volume: Sendable {
     private var date = RelayDate(0)
@@ -64,23 +85,24 @@ extension RelayTable {
   struct Looks: Sendable {
     /// The looks of networks. They stay few: each miss costs a token's look too, and is forgotten later.
     private var ofNetwork: [String: Bucket] = [:]
-    private var ofToken: [Bucket]
+    private var ofToken: [Int: Bucket] = [:]
     private static let pace = 1 / RelayLimits.missPause
 
-    init(tokens: Int, now: Double) {
-      ofToken = Array(repeating: Bucket(full: RelayLimits.missesOfToken, now: now), count: tokens)
+    /// A token is new.
+    mutating func begin(_ token: Int, now: Double) {
+      ofToken[token] = Bucket(full: RelayLimits.missesOfToken, now: now)
     }
 
     /// Whether a caller may look up a place; a miss takes one look.
     mutating func take(network: String, token: Int, misses: Bool, now: Double) -> Bool {
       var left = ofNetwork[network] ?? Bucket(full: RelayLimits.missesOfNetwork, now: now)
       guard left.amount(now: now, most: RelayLimits.missesOfNetwork, perSecond: Self.pace) >= 1,
-        ofToken[token].amount(now: now, most: RelayLimits.missesOfToken, perSecond: Self.pace) >= 1
+        var all = ofToken[token], all.amount(now: now, most: RelayLimits.missesOfToken, perSecond: Self.pace) >= 1
       else { return false }
       guard misses else { return true }
       left.take(1, now: now, most: RelayLimits.missesOfNetwork, perSecond: Self.pace)
-      ofNetwork[network] = left
-      ofToken[token].take(1, now: now, most: RelayLimits.missesOfToken, perSecond: Self.pace)
+      all.take(1, now: now, most: RelayLimits.missesOfToken, perSecond: Self.pace)
+      (ofNetwork[network], ofToken[token]) = (left, all)
       return true
     }
 

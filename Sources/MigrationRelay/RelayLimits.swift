@@ -8,11 +8,20 @@ package enum RelayLimits {
   package static let answer: Double = 10
   package static let silence: Double = 60
   package static let idle: Double = 900
+  /// For how many seconds a device may answer neither bytes nor probes.
+  package static let dead: Double = 45
+  /// For how many seconds a relay reads on behind the last bytes that it has said on a connection.
+  package static let farewell: Double = 3
+  /// A call carries data if it passes on so many bytes in so many seconds.
+  static let load = (bytes: 64 << 10, seconds: 10.0)
   /// How often a device says something on its registration, in seconds.
   package static let heartbeat: Double = 20
   /// Connections that have not shown a token.
   static let unproved = Limit(ofNetwork: 64, ofToken: .max, all: 1_024)
   static let registrations = Limit(ofNetwork: 64, ofToken: 2_048, all: 4_096)
+  /// The registrations of a token from one network that a relay may allow, and the usual number.
+  package static let places = 1...registrations.ofToken
+  package static let usualPlaces = registrations.ofNetwork
   /// Calls: a connection that answers counts with its caller, from the call on.
   static let calls = Limit(ofNetwork: 256, ofToken: 1_024, all: 2_048)
   /// The most calls that wait at one registration, and its most meetings.

@@ -1,11 +1,30 @@
 package import MigrationSystem
-import MigrationWire
+package import MigrationWire
+
+/// The tokens that a relay is to take from now on: another thread reads them.
+package final class NewTokens: Sendable {
+  let noticed: Wakeup
+  private let tokens = Mutex<[RelayToken]?>(nil)
+
+  init() throws(SystemError) { noticed = try Wakeup() }
+
+  /// Hands tokens over.
+  package func give(_ tokens: [RelayToken]) {
+    self.tokens.withLock { $0 = tokens }
+    noticed.signal()
+  }
+
+  func take() -> [RelayToken]? {
+    noticed.clear()
+    return tokens.withLock { exchange(&$0, with: nil) }
+  }
+}
 
 /// Runs a relay: accepts connections, gives their frames to the `RelayTable`, and moves the bytes of
 /// joined calls. One thread; it waits only for its watch.
 package final class RelayLoop {
   /// The names of descriptors in the watch; the names of connections begin at `firstLine`.
-  private static let (listener, signals, firstLine): (UInt64, UInt64, UInt64) = (0, 1, 2)
+  private static let (listener, signals, tokens, firstLine): (UInt64, UInt64, UInt64, UInt64) = (0, 1, 2, 3)
   /// How many connections are accepted before the others have their turn.
   private static let batch = 64
   /// For how many seconds nothing is accepted after an error of the kernel.
@@ -14,9 +33,11 @@ package final class RelayLoop {
   private static let (tick, shortTick) = (1_000, 20)
   /// More unsent bytes than any honest device lets wait.
   private static let mostUnsent = 16 << 10
+  /// How often, in seconds, the loop looks for devices that are gone.
+  private static let lookPause = 5.0
   /// How many descriptors a relay at its limits needs: each joined call has two connections, and a pipe
-  /// for each direction.
-  package static let descriptors = RelayLimits.connections + 2 * RelayLimits.calls.all + 64
+  /// for each direction; and a connection may stay for a moment behind its call.
+  package static let descriptors = RelayLimits.connections + 3 * RelayLimits.calls.all + 64
 
   /// A connection.
   private final class Line {
@@ -27,6 +48,10 @@ package final class RelayLoop {
     /// The events that the watch looks for; nil if it does not watch the connection.
     var watched: Poller.Readiness?
     var call: Call?
+    /// Until when it is read behind the last bytes that were said on it; nil before these.
+    var leavesAt: Double?
+    /// Whether the last look found a device that does not answer.
+    var isSilent = false
 
     init(_ id: RelayTable.ID, _ socket: consuming StreamSocket) {
       self.id = id
@@ -48,8 +73,10 @@ package final class RelayLoop {
   }
 
   private var table: RelayTable
-  private var listening: ListeningSocket?
+  private let listening: ListeningSocket
   private let signals: SignalSource
+  private let newTokens: NewTokens
+  private let reload: (NewTokens) -> Void
   private let report: (RelayCounters) -> Void
   private var watch: Watch
   private var pipes = BytePipes()
@@ -59,51 +86,62 @@ package final class RelayLoop {
   private var unfinished: Set<RelayTable.ID> = []
   private var restUntil = 0.0
   private var nextTick = 0.0
+  private var nextLook = 0.0
+  private var isEnding = false
 
-  /// `report` is told the counters about once a second.
+  /// `reload` has another thread read the tokens again, at SIGHUP. `report` is told the counters about once a
+  /// second.
   package init(
     _ settings: RelaySettings, on listening: consuming ListeningSocket, until signals: consuming SignalSource,
-    report: @escaping (RelayCounters) -> Void
+    reload: @escaping (NewTokens) -> Void = { _ in }, report: @escaping (RelayCounters) -> Void
   ) throws(SystemError) {
     table = RelayTable(settings, now: BootInstant.now().seconds)
+    newTokens = try NewTokens()
     watch = try Watch()
     try watch.add(listening.raw, as: Self.listener, for: .readable)
     try watch.add(signals.raw, as: Self.signals, for: .readable)
+    try watch.add(newTokens.noticed.raw, as: Self.tokens, for: .readable)
     self.listening = consume listening
     self.signals = signals
+    self.reload = reload
     self.report = report
   }
 
-  /// Runs until a signal, and then until the last joined call has ended, or until a second signal.
+  /// Runs until a signal, and then until no call carries data any more, or until a second signal.
   package func run() throws(SystemError) {
     LoopThread.enter()
-    while listening != nil || !table.isEmpty {
+    var isOver = false
+    while !isOver, !table.isDone || lines.values.contains(where: { $0.leavesAt != nil }) {
       for (name, ready) in try watch.wait(milliseconds: unfinished.isEmpty ? Self.tick : Self.shortTick) {
         switch name {
         case Self.listener: accept()
         case Self.signals:
-          if try signals.next() == nil { continue }
-          if listening == nil {
-            act(table.stopNow())
-            report(table.counters)
-            return LoopThread.leave()
+          switch try signals.next() {
+          case nil: break
+          case .hangUp?: reload(newTokens)
+          case .interrupt?, .terminate?:
+            isOver = isEnding
+            isEnding = true
+            act(table.stop(now: BootInstant.now().seconds))
           }
-          stop()
+        case Self.tokens:
+          if let tokens = newTokens.take() { act(table.change(to: tokens, now: BootInstant.now().seconds)) }
         default: if let line = lines[name] { step(line, ready) }
         }
       }
       goOn()
       look(now: BootInstant.now().seconds)
     }
+    act(table.stopNow())
     report(table.counters)
     LoopThread.leave()
   }
 
   /// What is due by the clock.
   private func look(now: Double) {
-    if restUntil > 0, now >= restUntil, let raw = listening?.raw {
+    if restUntil > 0, now >= restUntil {
       do throws(SystemError) {
-        try watch.add(raw, as: Self.listener, for: .readable)
+        try watch.add(listening.raw, as: Self.listener, for: .readable)
         restUntil = 0
       } catch {
         restUntil = now + Self.pause
@@ -112,13 +150,19 @@ package final class RelayLoop {
     guard now >= nextTick else { return }
     nextTick = now + 1
     act(table.expire(now: now))
+    for line in Array(lines.values) { if let end = line.leavesAt, now >= end { close(line) } }
+    if now >= nextLook { dropSilent(now) }
     report(table.counters)
   }
 
-  private func stop() {
-    if restUntil == 0, let raw = listening?.raw { watch.remove(raw) }
-    listening = nil
-    act(table.stop())
+  /// Devices are gone that leave bytes unanswered: the kernel would send again for a quarter of an hour. A probe
+  /// of a device that has no room may have been sent just now, so only the second look counts.
+  private func dropSilent(_ now: Double) {
+    nextLook = now + Self.lookPause
+    for line in Array(lines.values) where line.call != nil {
+      let isSilent = line.socket.unanswered >= RelayLimits.dead
+      if isSilent, line.isSilent { lose(line) } else { line.isSilent = isSilent }
+    }
   }
 
   // MARK: Connections
@@ -126,11 +170,11 @@ package final class RelayLoop {
   private func accept() {
     for _ in 0..<Self.batch {
       do throws(SystemError) {
-        guard let socket = try listening?.accept() else { return }
+        guard let socket = try listening.accept() else { return }
         try take(socket)
       } catch {
         // The connections stay in the kernel's queue.
-        if restUntil == 0, let raw = listening?.raw { watch.remove(raw) }
+        if restUntil == 0 { watch.remove(listening.raw) }
         restUntil = BootInstant.now().seconds + Self.pause
         return
       }
@@ -139,6 +183,7 @@ package final class RelayLoop {
 
   private func take(_ socket: consuming StreamSocket) throws(SystemError) {
     try socket.setNoDelay()
+    try socket.keepAlive()
     let challenge = try SystemRandom.bytes(RelayFrame.challengeSize)
     lastID += 1
     let line = Line(lastID, socket)
@@ -161,7 +206,7 @@ package final class RelayLoop {
   }
 
   private func read(_ line: Line) {
-    var bytes = [UInt8](repeating: 0, count: RelayFrame.longest)
+    var bytes = [UInt8](repeating: 0, count: line.leavesAt == nil ? RelayFrame.longest : Self.mostUnsent)
     var memory = bytes.mutableSpan
     let count: Int
     do throws(SystemError) {
@@ -170,7 +215,8 @@ package final class RelayLoop {
     } catch {
       count = 0
     }
-    guard count > 0 else { return lose(line) }
+    guard count > 0 else { return line.leavesAt == nil ? lose(line) : close(line) }
+    if line.leavesAt != nil { return }
     line.input += bytes[..<count]
     do throws(Violation) {
       while lines[line.id] != nil, let frame = try nextFrame(line) { try handle(frame, line) }
@@ -237,9 +283,7 @@ package final class RelayLoop {
       switch action {
       case .say(let id, let frame): if let line = lines[id] { say(frame, line) }
       case .close(let id):
-        guard let line = lines[id] else { continue }
-        try? line.socket.shutdownWrite()
-        close(line)
+        if let line = lines[id] { leave(line) }
       case .join(let caller, let receiver): join(caller, receiver)
       }
     }
@@ -250,14 +294,30 @@ package final class RelayLoop {
     flush(line)
   }
 
+  /// Ends a connection behind what was said. With bytes of the device's unread, the kernel would drop what the
+  /// device has not read yet: it would not learn why its call has ended.
+  private func leave(_ line: Line) {
+    guard line.call != nil else {
+      try? line.socket.shutdownWrite()
+      return close(line)
+    }
+    line.call = nil
+    unfinished.remove(line.id)
+    line.leavesAt = BootInstant.now().seconds + RelayLimits.farewell
+    flush(line)
+  }
+
   private func flush(_ line: Line) {
     do throws(SystemError) {
       if !line.output.isEmpty, let count = try line.socket.send(line.output.span) { line.output.removeFirst(count) }
       guard line.output.count < Self.mostUnsent else { return lose(line) }
+      if line.leavesAt != nil, line.output.isEmpty { try line.socket.shutdownWrite() }
     } catch {
-      return lose(line)
+      return line.leavesAt == nil ? lose(line) : close(line)
     }
-    if line.watched != nil { want(line, line.output.isEmpty ? .readable : [.readable, .writable]) }
+    if line.watched != nil || line.leavesAt != nil {
+      want(line, line.output.isEmpty ? .readable : [.readable, .writable])
+    }
   }
 
   private func join(_ caller: RelayTable.ID, _ receiver: RelayTable.ID) {
@@ -294,13 +354,13 @@ package final class RelayLoop {
       return lose(call.caller)
     }
     if taken + moved > 0 { act(table.passed(call.caller.id, moved, taking: taken, date: date, now: now)) }
-    guard lines[call.caller.id] != nil else { return }
+    guard lines[call.caller.id]?.call === call else { return }
     let rests = (call.there.rest, call.back.rest)
     if rests == (.over, .over) { return lose(call.caller) }
     want(call.caller, Self.wanted(reads: rests.0, writes: rests.1))
-    if lines[call.receiver.id] != nil { want(call.receiver, Self.wanted(reads: rests.1, writes: rests.0)) }
+    if lines[call.receiver.id]?.call === call { want(call.receiver, Self.wanted(reads: rests.1, writes: rests.0)) }
     // Either may have ended the call.
-    guard lines[call.caller.id] != nil else { return }
+    guard lines[call.caller.id]?.call === call else { return }
     let goesOn = [rests.0, rests.1].contains { $0 == .allowance || $0 == .turn }
     if goesOn { unfinished.insert(call.caller.id) } else { unfinished.remove(call.caller.id) }
   }

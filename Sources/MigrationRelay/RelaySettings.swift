@@ -11,6 +11,14 @@ package struct RelaySettings: Equatable, Sendable {
   package var monthly: UInt64 = 1_000_000_000_000
   /// The most bytes a second for one token; nil for no limit.
   package var rate: UInt64?
+  /// The most registrations of one token from one network.
+  package var places = RelayLimits.usualPlaces
+
+  /// The limits of calls: as many from a network as its devices need.
+  var calls: RelayLimits.Limit {
+    let usual = RelayLimits.calls
+    return RelayLimits.Limit(ofNetwork: max(usual.ofNetwork, 4 * places), ofToken: usual.ofToken, all: usual.all)
+  }
 
   package init(tokens: [RelayToken]) { self.tokens = tokens }
 }

@@ -36,6 +36,9 @@ package struct RelayTable: Sendable {
     var token = 0
     /// The caller's share, in which a connection counts that answers a call.
     var joins: Share?
+    /// The registration whose device a joined call has reached, and what the call carries.
+    var registration: ID?
+    var load = Load()
 
     var share: Share { joins ?? Share(token: token, network: network) }
   }
@@ -48,6 +51,8 @@ package struct RelayTable: Sendable {
   }
 
   private let settings: RelaySettings
+  /// The tokens, each at one index for good; nil for one that was removed.
+  private var tokens: [RelayToken?] = []
   private var visitors: [ID: Visitor] = [:]
   /// The connections without a proof, by networks, the oldest first.
   private var newcomers: [String: [ID]] = [:]
@@ -58,8 +63,8 @@ package struct RelayTable: Sendable {
   private var meetings: [RelayMeeting: ID] = [:]
   private var waiting: [RelayCall: (caller: ID, receiver: ID)] = [:]
   private var (registered, calls) = (Count(), Count())
-  private var looks: Looks
-  private var volumes: [Volume]
+  private var looks = Looks()
+  private var volumes: [Volume] = []
   private var rates: [Bucket] = []
   private var isEnding = false
   private var counted = RelayCounters()
@@ -67,9 +72,21 @@ package struct RelayTable: Sendable {
 
   package init(_ settings: RelaySettings, now: Double) {
     self.settings = settings
-    volumes = settings.tokens.map { _ in Volume() }
-    looks = Looks(tokens: settings.tokens.count, now: now)
-    rates = settings.tokens.map { _ in Bucket(full: Double(settings.rate ?? 0), now: now) }
+    for token in settings.tokens { add(token, now) }
+  }
+
+  private mutating func add(_ token: RelayToken, _ now: Double) {
+    if tokens.contains(token) { return }
+    let index = tokens.firstIndex(of: nil) ?? tokens.count
+    if index == tokens.count {
+      tokens.append(nil)
+      volumes.append(Volume())
+      rates.append(Bucket(full: 0, now: now))
+    }
+    tokens[index] = token
+    volumes[index] = Volume()
+    rates[index] = Bucket(full: Double(settings.rate ?? 0), now: now)
+    looks.begin(index, now: now)
   }
 
   /// The counts until now.
@@ -83,6 +100,9 @@ package struct RelayTable: Sendable {
 
   /// Whether nothing is here any more.
   package var isEmpty: Bool { visitors.isEmpty }
+
+  /// Whether the relay is being stopped, and serves no device any more.
+  package var isDone: Bool { isEnding && registrations.isEmpty && calls.all == 0 }
 
   /// Whether nothing is left of those that were here.
   private var isClear: Bool {
@@ -104,7 +124,6 @@ package struct RelayTable: Sendable {
       table.newcomers[network, default: []].append(id)
       table.newcomerCount += 1
       table.actions.append(.say(id, .challenge(challenge)))
-      if table.isEnding { table.refuse(id, .ending) }
     }
   }
 
@@ -148,13 +167,18 @@ package struct RelayTable: Sendable {
     perform { table in
       guard let visitor = table.visitors[id], case .joined(let other) = visitor.stage else { return }
       table.counted.bytes += UInt64(count)
+      table.visitors[id]?.load.add(count, now: now)
       table.visitors[id]?.heard = now
       table.visitors[other]?.heard = now
       table.volumes[visitor.token].add(UInt64(count), on: date)
       if let rate = table.settings.rate {
         table.rates[visitor.token].take(Double(taken), now: now, most: Double(rate), perSecond: Double(rate))
       }
-      if table.isUsedUp(visitor.token, date) { table.end(id, .volume, wait: Double(date.left)) }
+      guard table.isUsedUp(visitor.token, date) else { return }
+      let others = table.visitors.filter { $0.value.token == visitor.token }
+      for id in [id] + others.keys.sorted() {
+        if case .joined = table.visitors[id]?.stage { table.end(id, .volume, wait: Double(date.left)) }
+      }
     }
   }
 
@@ -173,17 +197,44 @@ package struct RelayTable: Sendable {
         }
       }
       table.looks.forgetOld(now: now)
+      if table.isEnding { table.letGo(now) }
     }
   }
 
-  /// The relay is being stopped: only joined calls go on.
-  package mutating func stop() -> [Action] {
+  /// The relay is being stopped: only the devices whose calls carry data are served.
+  package mutating func stop(now: Double) -> [Action] {
     perform { table in
       table.isEnding = true
-      for (id, visitor) in table.visitors {
-        if case .joined = visitor.stage { continue }
-        table.refuse(id, .ending)
+      table.letGo(now)
+    }
+  }
+
+  /// Ends everything but the registrations whose calls carry data, and these calls. What is ended goes on at
+  /// another relay, or when this one is back.
+  private mutating func letGo(_ now: Double) {
+    let busy = Set(visitors.values.compactMap { $0.load.isData(now: now) ? $0.registration : nil })
+    for (id, visitor) in visitors {
+      switch visitor.stage {
+      case .registered where !busy.contains(id): refuse(id, .ending)
+      case .joined where !busy.contains(visitor.registration ?? id): end(id, .ending)
+      case .new, .registered, .calling, .joined: break
       }
+    }
+  }
+
+  /// The tokens are these from now on. One that stays keeps its volume; the devices of one that does not are
+  /// let go.
+  package mutating func change(to tokens: [RelayToken], now: Double) -> [Action] {
+    perform { table in
+      for (index, token) in table.tokens.enumerated() {
+        guard let token, !tokens.contains(token) else { continue }
+        table.tokens[index] = nil
+        for (id, visitor) in table.visitors where visitor.token == index {
+          if case .new = visitor.stage { continue }
+          table.end(id, .token)
+        }
+      }
+      for token in tokens { table.add(token, now) }
     }
   }
 
@@ -206,9 +257,10 @@ package struct RelayTable: Sendable {
     _ now: Double
   ) {
     let signed = request.signedPart
-    let token = settings.tokens.firstIndex { $0.accepts(proof, of: signed, challenge: challenge) }
+    let token = tokens.firstIndex { $0?.accepts(proof, of: signed, challenge: challenge) == true }
     guard let token, settings.names.isEmpty || settings.names.contains(request.name) else { return refuse(id, .token) }
     visitors[id]?.token = token
+    if isEnding, !stillServes(request.errand) { return refuse(id, .ending) }
     switch request.errand {
     case .register: register(id, random, now)
     case .call(let place):
@@ -218,23 +270,31 @@ package struct RelayTable: Sendable {
       else { return refuse(id, .busy, wait: RelayLimits.missPause) }
       call(id, receiver, random, date, now)
     case .meet(let meeting): call(id, meetings[meeting], random, date, now)
-    case .answer(let call): answer(id, call)
+    case .answer(let call): answer(id, call, now)
+    }
+  }
+
+  /// Whether a relay that is being stopped does this.
+  private func stillServes(_ errand: RelayErrand) -> Bool {
+    switch errand {
+    case .register, .call: false
+    case .meet(let meeting): meetings[meeting] != nil
+    case .answer: true
     }
   }
 
   private mutating func register(_ id: ID, _ random: [UInt8], _ now: Double) {
     guard let visitor = visitors[id] else { return }
     let limit = RelayLimits.registrations
-    let hasNetworkRoom = registered.isBelow(limit.ofNetwork, network: visitor.network)
+    guard registered.count(visitor.share) < settings.places else {
+      return refuse(id, .full, wait: RelayLimits.missPause)
+    }
     let hasTokenRoom = registered.isBelow(limit.ofToken, token: visitor.token)
     let hasRoom = registered.all < limit.all
     registered.change(visitor.share, by: 1)
-    if !hasNetworkRoom {
-      giveWay(to: visitor, byToken: false) { $0.network == visitor.network }
-    } else if !hasTokenRoom {
-      giveWay(to: visitor, byToken: false) { $0.token == visitor.token }
-    } else if !hasRoom {
-      giveWay(to: visitor, byToken: true) { _ in true }
+    guard hasTokenRoom && hasRoom || givesWay(to: visitor, byToken: hasTokenRoom) else {
+      registered.change(visitor.share, by: -1)
+      return refuse(id, .full, wait: RelayLimits.missPause)
     }
     let place = freePlace(random)
     prove(id, .registered)
@@ -244,13 +304,14 @@ package struct RelayTable: Sendable {
     actions.append(.say(id, .place(place)))
   }
 
-  /// A registration that satisfies `isMeant` makes room for a newcomer, which is counted already: of
-  /// the largest share, at best of the newcomer's token, the registration without a call for longest.
-  private mutating func giveWay(to newcomer: Visitor, byToken: Bool, _ isMeant: (Visitor) -> Bool) {
+  /// A registration makes room for a newcomer, which is counted already: of the largest share of its token, or
+  /// of the token with most, at best the newcomer's, the registration without a call for longest. None does if
+  /// that is the newcomer's share: a code would change for another one's sake.
+  private mutating func givesWay(to newcomer: Visitor, byToken: Bool) -> Bool {
     typealias Rank = (size: Int, isOthers: Int, ofShare: Int, lastCall: Double, id: ID)
     var first: Rank?
     for (id, registration) in registrations {
-      guard let visitor = visitors[id], isMeant(visitor) else { continue }
+      guard let visitor = visitors[id], byToken || visitor.token == newcomer.token else { continue }
       let share = registered.count(visitor.share)
       let rank: Rank = (
         -(byToken ? registered.count(ofToken: visitor.token) : share), visitor.token == newcomer.token ? 0 : 1, -share,
@@ -258,9 +319,10 @@ package struct RelayTable: Sendable {
       )
       if first.map({ rank < $0 }) ?? true { first = rank }
     }
-    guard let first else { return }
+    guard let first, visitors[first.id]?.share != newcomer.share else { return false }
     counted.dropped += 1
     refuse(first.id, .busy, wait: RelayLimits.missPause)
+    return true
   }
 
   /// The first free place behind a random place, in the shortest length with enough free places.
@@ -296,7 +358,7 @@ package struct RelayTable: Sendable {
     guard let receiver, let registration = registrations[receiver] else { return refuse(id, .absent) }
     volumes[visitor.token].turn(to: date)
     guard !isUsedUp(visitor.token, date) else { return refuse(id, .volume, wait: Double(date.left)) }
-    guard registration.waiting < RelayLimits.waiting, calls.hasRoom(for: 2, visitor.share, RelayLimits.calls) else {
+    guard registration.waiting < RelayLimits.waiting, calls.hasRoom(for: 2, visitor.share, settings.calls) else {
       return refuse(id, .busy, wait: 1)
     }
     let call = RelayCall(Array(random.suffix(RelayCall.size)))
@@ -308,14 +370,18 @@ package struct RelayTable: Sendable {
     actions.append(.say(receiver, .ring(call, visitor.address)))
   }
 
-  private mutating func answer(_ id: ID, _ call: RelayCall) {
-    guard let caller = waiting[call]?.caller, let share = visitors[caller]?.share else { return refuse(id, .absent) }
+  private mutating func answer(_ id: ID, _ call: RelayCall, _ now: Double) {
+    guard let (caller, receiver) = waiting[call], let share = visitors[caller]?.share else {
+      return refuse(id, .absent)
+    }
     forget(call)
     prove(id, .joined(with: caller))
     visitors[caller]?.stage = .joined(with: id)
     // Its volume and its place are the caller's.
     visitors[id]?.token = share.token
     visitors[id]?.joins = share
+    for end in [caller, id] { visitors[end]?.registration = receiver }
+    visitors[caller]?.load.begin(now: now)
     counted.joined += 1
     for end in [caller, id] { if let address = visitors[end]?.address { actions.append(.say(end, .joined(address))) } }
     actions.append(.join(caller, id))
@@ -380,7 +446,7 @@ package struct RelayTable: Sendable {
       places[registration.place] = nil
       takenOfLength[String(registration.place.number).utf8.count, default: 0] -= 1
       for meeting in registration.meetings where meetings[meeting] == id { meetings[meeting] = nil }
-      for (_, call) in waiting where call.receiver == id { refuse(call.caller, .absent) }
+      for (_, call) in waiting where call.receiver == id { refuse(call.caller, isEnding ? .ending : .absent) }
     case .calling(let call):
       calls.change(visitor.share, by: -2)
       forget(call)

@@ -3,6 +3,7 @@ devices that misuse one."""
 
 import contextlib
 import os
+import select
 import signal
 import socket
 import struct
@@ -318,6 +319,52 @@ def test_an_honest_pair_among_others(work):
     answers = [relay.asking("127.0.4.1").call(relays.place_of(free))[1][0] for free in range(10_000, 10_006)]
     equal(answers[-1], relays.BUSY, f"the last of the answers {answers}")
     work.figure = f"{seconds:.1f} s among 350 connections"
+
+
+def joined(relay):
+    """Two joined connections, the caller's first."""
+    waiting, caller, receiver = relay.asking(), relay.asking(), relay.asking()
+    request = threading.Thread(target=caller.call, args=(waiting.register(),))
+    request.start()
+    kind, body = relays.read(waiting.plain)
+    equal(kind, relays.RING, "the frame of a call")
+    equal(receiver.answer(body[:16])[0], relays.JOINED, "the answer to the receiver")
+    request.join()
+    return caller.plain, receiver.plain, waiting.plain
+
+
+@needs(interop)
+def test_a_relay_that_is_left_alone(work):
+    """a used-up volume is told behind all data; the tokens change by SIGHUP; idle calls delay no stop"""
+    relay = OwnRelay(work, options=["--daily", "400k", "--places", "2"])
+    caller, receiver, waiting = joined(relay)
+    # The caller sends until it is told something; the receiver has read nothing yet.
+    while not select.select([caller], [], [], 0)[0]:
+        caller.sendall(bytes(1 << 14))
+    for plain in (caller, receiver):
+        last = b""
+        while data := plain.recv(1 << 20):
+            last = (last + data)[-10:]
+        equal((last[:8], last[7]), (b"\x07\x00\x07PEER\x05", 5), "the last bytes of a connection")
+    waiting.close()
+    before = relay.token
+    with open(relay.token_file, "w", encoding="ascii") as file:
+        file.write("0123-4567-89ab-cdef-0123-4567-89ab-cdef\n")
+    relay.signal(signal.SIGHUP)
+    wait_for("the new token", PATIENCE, lambda: [event for event in relay.events("notice") if "read again" in event["message"]])
+    equal(relay.asking(token=before).ask(relays.REGISTER)[1][0], relays.TOKEN, "the answer to the former token")
+    held = joined(relay)
+    time.sleep(10.5)
+    places = [relay.asking(), relay.asking()]
+    places[0].register()
+    equal(places[1].ask(relays.REGISTER)[0], relays.REFUSED, "the answer to a third device")
+    begun = time.monotonic()
+    relay.signal(signal.SIGTERM)
+    for plain in held[:2]:
+        equal(relays.exactly(plain, 8), b"\x07\x00\x07PEER\x06", "what a device is told")
+        plain.close()
+    equal(relay.wait(), 0, "the relay's exit code")
+    require(time.monotonic() - begun < 2, "the stop took long")
 
 
 def test_a_relay_that_is_stopped(work):

@@ -218,20 +218,30 @@ private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> Re
     expect(script.table.counters.newcomers, is: 1024)
   }
 
-  @Test func `the registration without a call for longest gives way`() throws {
-    var script = Script()
+  @Test func `as many devices of a token wait at one address as the relay allows, and the newest is refused`() throws {
+    var script = Script { $0.places = 3 }
+    for id in 1...3 { _ = try script.register(RelayTable.ID(id), at: "home") }
+    expect(refusal(script.ask(4, .register, at: "home"), of: 4), is: .full)
+    expect(script.table.counters.places == 3 && script.table.counters.refused == [.full: 1])
+    _ = try script.register(5, at: "elsewhere")
+    _ = try script.register(6, at: "home", Script.other)
+    _ = script.table.closed(1)
+    _ = try script.register(7, at: "home")
+  }
+
+  @Test func `of a full token's largest share, the registration without a call for longest gives way`() throws {
+    var script = Script { $0.places = 2_048 }
     var first: RelayPlace?
-    for id in 1...64 {
+    for id in 1...2_048 {
       let place = try script.register(RelayTable.ID(id), at: "home")
       first = first ?? place
       script.now += 0.01
     }
-    // The first one is called: the second one gives way.
-    _ = try script.call(100, .call(try #require(first)))
-    expect(refusal(Array(script.ask(65, .register, at: "home").prefix(2)), of: 2), is: .busy)
-    expect(script.table.counters.places, is: 64)
-    _ = try script.register(66, at: "elsewhere")
-    expect(script.table.counters.places, is: 65)
+    // The first one is called: the second one gives way, and to none of its own share.
+    _ = try script.call(9_000, .call(try #require(first)))
+    expect(refusal(Array(script.ask(9_001, .register, at: "elsewhere").prefix(2)), of: 2), is: .busy)
+    expect(refusal(script.ask(9_002, .register, at: "home"), of: 9_002), is: .full)
+    expect(script.table.counters.places, is: 2_048)
   }
 
   @Test func `a token's registrations give way to each other, and all of them to another token's`() throws {
@@ -271,11 +281,6 @@ private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> Re
       expect(try #require(dropped(RelayTable.ID(id), Script.token, at: "n\(id)")) >= 1_000)
       expect(try #require(dropped(RelayTable.ID(id + 20), third, at: "honest \(id)")) >= 1_000)
     }
-    // In one network, too, that of the other token stays.
-    var shared = Script()
-    _ = try shared.register(1, at: "shared")
-    for id in 2...64 { _ = try shared.register(RelayTable.ID(id), at: "shared", Script.other) }
-    expect(refusal(Array(shared.ask(65, .register, Script.other, at: "shared").prefix(2)), of: 2), is: .busy)
     // And of one token, that of another network.
     var one = Script()
     for id in 1...2_016 { _ = try one.register(RelayTable.ID(id), at: "n\(id)") }
@@ -296,6 +301,7 @@ private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> Re
   @Test func `a call takes the place of its answer, too`() throws {
     var script = Script()
     let most = RelayLimits.calls.ofNetwork / 2
+    expect(RelaySettings(tokens: []).calls.ofNetwork, is: RelayLimits.calls.ofNetwork)
     var calls: [(id: RelayTable.ID, call: RelayCall)] = []
     for number in 0..<RelayTable.ID(most) {
       // Sixteen wait at one place.
@@ -345,6 +351,17 @@ private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> Re
     expect(script.table.counters.bytes, is: 1500)
   }
 
+  @Test func `a used-up volume ends all calls of its token, also one that passes nothing on`() throws {
+    var script = Script { $0.daily = 1000 }
+    let place = try script.register(1)
+    try script.join(2, 3, .call(place))
+    try script.join(4, 5, .call(place))
+    let ended = script.table.passed(2, 1000, taking: 1000, date: script.date, now: script.now)
+    let told: [RelayTable.ID] = ended.compactMap { if case .say(let id, .cut(.volume, _)) = $0 { id } else { nil } }
+    expect(Set(told), is: [2, 3, 4, 5])
+    expect(script.table.counters.calls == 0 && script.table.counters.places == 1)
+  }
+
   @Test func `a rate is shared by the calls of a token, in equal parts`() throws {
     var script = Script { $0.rate = 1000 }
     let place = try script.register(1)
@@ -358,16 +375,50 @@ private func refusal(_ actions: [RelayTable.Action], of id: RelayTable.ID) -> Re
     expect(script.table.allowance(2, 5000, now: script.now + 0.25), is: 250)
   }
 
-  @Test func `a relay that is stopped lets joined calls end`() throws {
+  @Test func `a relay that is stopped serves only the devices whose calls carry data`() throws {
     var script = Script()
+    let meeting = RelayMeeting(ofSecret: [1, 2, 3])
+    let (place, idle) = (try script.register(1), try script.register(10, at: "idle"))
+    _ = script.say(1, .meet(meeting))
+    try script.join(2, 3, .call(place))
+    try script.join(11, 12, .call(idle))
+    _ = try script.register(20, at: "waits")
+    script.now += 15
+    // A session whose data goes directly passes some words on.
+    _ = script.table.passed(11, 4_000, taking: 4_000, date: script.date, now: script.now)
+    _ = script.table.passed(2, 64 << 10, taking: 64 << 10, date: script.date, now: script.now)
+    let actions = script.table.stop(now: script.now)
+    expect(refusal(actions.filter { $0 == .close(20) || $0 == .say(20, .refused(.ending)) }, of: 20), is: .ending)
+    expect([11, 12].allSatisfy { actions.contains(.say($0, .cut(.ending))) && actions.contains(.close($0)) })
+    expect(
+      actions.contains(.say(10, .refused(.ending))) && !actions.contains(.close(1)) && !actions.contains(.close(2)))
+    // A stream that breaks is replaced; others find nothing here any more.
+    let call = try script.call(4, .meet(meeting))
+    expect(script.ask(5, .answer(call)).last, is: .join(4, 5))
+    expect(
+      refusal(script.ask(6, .register), of: 6) == .ending && refusal(script.ask(7, .call(place)), of: 7) == .ending)
+    _ = script.table.closed(5)
+    expect(!script.table.isDone)
+    script.now += 15
+    let last = script.table.expire(now: script.now)
+    expect(last.contains(.say(2, .cut(.ending))) && last.contains(.say(1, .refused(.ending))))
+    expect(script.table.isDone && script.table.isEmpty)
+  }
+
+  @Test func `tokens change while a relay runs: one that stays keeps its volume, one that goes takes its devices`()
+    throws
+  {
+    let third = RelayToken([UInt8](repeating: 5, count: 16))
+    var script = Script { $0.daily = 1000 }
     let place = try script.register(1)
     try script.join(2, 3, .call(place))
-    let actions = script.table.stop()
-    expect(refusal(actions, of: 1), is: .ending)
-    expect(!script.table.isEmpty)
-    expect(script.arrive(4).contains(.say(4, .refused(.ending))))
-    expect(script.table.closed(3), is: [.close(2)])
-    expect(script.table.isEmpty)
+    _ = script.table.passed(2, 999, taking: 999, date: script.date, now: script.now)
+    _ = try script.register(4, Script.other)
+    expect(
+      script.table.change(to: [Script.token, third], now: script.now), is: [.say(4, .refused(.token)), .close(4)])
+    expect(refusal(script.ask(5, .register, Script.other), of: 5), is: .token)
+    _ = try script.register(6, third)
+    expect(!script.table.passed(2, 1, taking: 1, date: script.date, now: script.now).isEmpty)
   }
 
   @Test func `a relay that ends now, and a call without a byte, tell both ends why`() throws {

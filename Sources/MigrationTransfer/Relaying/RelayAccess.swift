@@ -117,6 +117,7 @@ extension RelayRefusal {
     case .volume: "its volume for this token is used up"
     case .ending: "it is being stopped"
     case .idle: "nothing came for too long"
+    case .full: "as many devices wait there already as may with this token at this address"
     }
   }
 }
@@ -194,7 +195,7 @@ extension ConnectionError {
       return Failure(
         .unreachable, description, hint: "Try again tomorrow, or use another relay on both devices.")
     case .malformed: return Failure(.failed, description, hint: "Install a current peer there or here.")
-    case .busy, .ending, .idle: return nil
+    case .busy, .ending, .idle, .full: return nil
     }
   }
 }

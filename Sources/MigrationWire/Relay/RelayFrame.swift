@@ -8,6 +8,8 @@ package enum RelayRefusal: UInt8, Sendable, CaseIterable {
   case ending = 6
   /// The device has sent nothing for too long.
   case idle = 7
+  /// The share of the device has no place left.
+  case full = 8
 }
 
 /// The purpose of a connection to a relay.

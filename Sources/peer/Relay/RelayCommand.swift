@@ -14,6 +14,7 @@ struct RelayOptions: Equatable, Sendable {
   var rate: UInt64?
   var daily: UInt64?
   var monthly: UInt64?
+  var places: Int?
   /// Whether a program reads the output.
   var json = false
 }
@@ -41,6 +42,8 @@ extension RelayOptions {
     rate = try arguments.rate("--limit")
     daily = try arguments.size("--daily")
     monthly = try arguments.size("--monthly")
+    places = try arguments.number(
+      "--places", in: RelayLimits.places, otherwise: "\(RelayLimits.usualPlaces) devices may wait at one address")
     json = arguments.has("--json")
   }
 }
@@ -69,7 +72,8 @@ extension RelayOptions {
         log.write(
           notice: "this process may have only \(limit) files open, and a busy relay needs \(RelayLoop.descriptors)")
       }
-      let loop = try RelayLoop(settings, on: socket, until: signals) { log.counters = $0 }
+      let reload = { (tokens: NewTokens) in Self.reload(tokenFile, tokens, log) }
+      let loop = try RelayLoop(settings, on: socket, until: signals, reload: reload) { log.counters = $0 }
       ServiceManager().tellReady()
       try log.start()
       try loop.run()
@@ -87,13 +91,28 @@ extension RelayOptions {
     (settings.names, settings.rate) = (names, rate)
     settings.daily = daily ?? settings.daily
     settings.monthly = monthly ?? settings.monthly
+    settings.places = places ?? settings.places
     return settings
   }
 
+  /// Reads the tokens again, on a thread of its own. A file that cannot be used changes nothing.
+  private static func reload(_ path: [UInt8], _ tokens: NewTokens, _ log: Log) {
+    let read = { @Sendable in
+      do throws(Failure) {
+        let all = try Self.tokens(path, orMake: false)
+        tokens.give(all)
+        log.write(notice: "the tokens were read again: there are \(all.count)")
+      } catch {
+        log.write(notice: "the tokens stay as they are: \(error.message)")
+      }
+    }
+    _ = try? OwnerThread(name: "tokens", read)
+  }
+
   /// The tokens of a file, one on each line. A missing file is made, with a new one.
-  static func tokens(_ path: [UInt8]) throws(Failure) -> [RelayToken] {
+  static func tokens(_ path: [UInt8], orMake makes: Bool = true) throws(Failure) -> [RelayToken] {
     let hint = "Write one token on each line: 32 hexadecimal digits. A missing file is made."
-    if (try? Directory.status(of: path)) == nil {
+    if makes, (try? Directory.status(of: path)) == nil {
       let token: RelayToken
       do throws(SystemError) { token = RelayToken(try SystemRandom.bytes(RelayToken.size)) } catch {
         throw Failure(error)

@@ -1,3 +1,5 @@
+import MigrationRelay
+
 extension CommandDescription {
   static let discover = CommandDescription(
     usage: "discover", summary: "find waiting devices on the network",
@@ -182,8 +184,8 @@ extension CommandDescription {
       .text(
         """
         One port serves all devices. The relay stores nothing, and its log names no device: it writes its counters once
-        a minute, if they have changed. SIGTERM and Ctrl-C let the running transfers end, and the command ends with exit
-        code 0; a second signal ends it at once.
+        a minute, if they have changed. SIGTERM and Ctrl-C end it with exit code 0 once it passes on no transfer's data
+        any more; a second signal ends it at once. SIGHUP has it read the tokens again.
         """),
     ],
     options: [
@@ -201,6 +203,9 @@ extension CommandDescription {
       .value(
         "--daily", "SIZE", "The most bytes for each token on a day of UTC, as in 20G (default: 100G)."),
       .value("--monthly", "SIZE", "The most bytes for each token in a month (default: 1T)."),
+      .value(
+        "--places", "N",
+        "How many devices at one address may wait with the same token (default: \(RelayLimits.usualPlaces))."),
       .json, .help,
     ],
     examples: [
