@@ -29,6 +29,9 @@ import Testing
     let lost = "tell notice there is no place for this device at the relay (it is gone); trying again"
     expect(script.feed(.unplaced("it is gone")), is: [lost])
     expect(script.feed(.unplaced("it is gone")), is: [])
+    // Each new reason is told, once.
+    expect(script.feed(.unplaced("it does not take the token")).count, is: 1)
+    for known in ["it is gone", "it does not take the token"] { expect(script.feed(.unplaced(known)), is: []) }
     expect(script.feed(.placed(two)), is: ["tell code \(two.number)-\(shown) for 590"])
   }
 

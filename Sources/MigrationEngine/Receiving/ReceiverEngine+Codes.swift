@@ -34,10 +34,11 @@ extension ReceiverEngine {
   /// network the code works anyway.
   mutating func unplaced(_ reason: String) {
     if relayWait.isFirst { codes.noteInterlude() }
-    if relayWait.isFirst || relayWait.place != nil {
+    let told = relayWait.told
+    if !told.contains(reason) {
       tell(.notice("there is no place for this device at the relay (\(reason)); trying again"))
     }
-    relayWait = RelayWait(isFirst: false, place: nil)
+    relayWait = RelayWait(isFirst: false, place: nil, told: told.union([reason]))
   }
 
   /// The only code of this run has ended. A sender that has paired with it may still come back.
@@ -121,6 +122,8 @@ extension ReceiverEngine {
     /// Whether the relay has not answered yet, nor failed to.
     var isFirst: Bool
     var place: RelayPlace?
+    /// The reasons that the user knows, since there was a place: a few sentences about a relay or its network.
+    var told: Set<String> = []
   }
 
   /// The question that the user is asked now.

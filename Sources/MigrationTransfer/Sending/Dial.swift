@@ -327,7 +327,8 @@ extension SenderEngine.DialFailure {
     // The receiver has no room, or has not noticed yet that the last session has ended.
     case .aborted(.busy) where !error.isLasting: self = .turnedAway(AbortReason.busy.failure, reason: "it is busy")
     case .aborted(.unknownPeer): self = .forgotten
-    case .relay(.token), .relay(.malformed): self = .failed(error.relayFailure ?? error.failure)
+    // None of these passes while a sender tries again.
+    case .relay(.token), .relay(.malformed), .relay(.volume): self = .failed(error.relayFailure ?? error.failure)
     default:
       self =
         error.isCut
