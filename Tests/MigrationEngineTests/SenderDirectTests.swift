@@ -59,16 +59,21 @@ import Testing
     trial.join(2, by: AddressFixture.open)
     _ = trial.look(waiting: 8)
     trial.join(3, by: AddressFixture.open)
-    // Another one is there.
-    expect(
-      trial.end(2, .lost(hasBrought: true)), is: ["move 1.2 to 4", "open 1.4 for 2 attempts 1 at port 4000"])
+    // Another one is there, and may be as dead: the frames take the relay at once.
+    expect(trial.end(2, .lost(hasBrought: true)), is: ["move 1.2 to 4", "open 1.4 for 2 attempts 1"])
     expect(trial.end(3, .lost(hasBrought: true)), is: ["move 1.3 to 5", "open 1.5 for 3 attempts 1"])
     trial.join(5)
     expect(trial.tryAddresses(), is: [])
     _ = trial.pass(5.1)
     expect(trial.tryAddresses(), is: ["open 1.6" + Self.round])
-    // The address that was given up works after all.
-    expect(trial.join(4, by: AddressFixture.open).first, is: "retire 1.5")
+  }
+
+  @Test func `where the direct way lives on, the replacement ends behind its frames, and another stream passes`() {
+    var trial = Self.trying(fixed: 2)
+    expect(trial.join(2, by: AddressFixture.open).last, is: "open 1.3 at port 4000")
+    trial.join(3, by: AddressFixture.open)
+    expect(trial.end(3, .lost(hasBrought: true)), is: ["move 1.3 to 4", "open 1.4 for 3 attempts 1"])
+    expect(trial.join(4), is: ["retire 1.4", "open 1.5 at port 4000"])
   }
 
   @Test func `a further stream that finds no address is left out, and a replacement takes the relay`() {
@@ -83,7 +88,7 @@ import Testing
     _ = broken.end(3, .lost(hasBrought: false))
     expect(broken.end(4, .lost(hasBrought: false)), is: ["move 1.4 to 5"])
     expect(broken.pass(1), is: ["open 1.5 for 3 attempts 2", "read window 1"])
-    expect(broken.join(5), is: ["retire 1.5"])
+    expect(broken.join(5), is: ["retire 1.5", "read window 1"])
   }
 
   @Test func `a stream through the relay that was on its way ends when it has joined`() {

@@ -126,8 +126,9 @@ struct StreamPlan: Sendable {
     streams[index].state = .joined
     if let address, direct == nil, streams[index].route != .asControl, !isOver {
       pass(by: address, now, &actions)
-    } else if direct != nil, streams[index].route == .asControl {
+    } else if let direct, streams[index].route == .asControl {
       retire(index, &actions)
+      fill(min(fixed ?? count?.count ?? 1, direct.isOpen ? limit : 1))
     }
     startQueued(now, &actions)
     if count == nil {
@@ -300,6 +301,10 @@ struct StreamPlan: Sendable {
   private mutating func restart(atMost limit: Int, _ now: Double) {
     let wanted = min(fixed ?? count?.found ?? 1, limit)
     if fixed == nil { count = StreamCount(count: wanted, limit: limit, now: now) }
+    fill(wanted)
+  }
+
+  private mutating func fill(_ wanted: Int) {
     // The streams through the relay end when a stream has passed the relay.
     let counting = streams.filter { $0.stays && !$0.isTrying && (direct == nil || $0.route != .asControl) }
     missing = max(0, wanted - counting.count)
@@ -351,8 +356,8 @@ struct StreamPlan: Sendable {
       let index = index(of: number)
     {
       streams[index].state = .joining
-      // After two lost attempts, a stream goes through the relay again.
-      if let direct, direct.isOpen, streams[index].attempts < 2 { streams[index].route = .address(direct.address) }
+      // The way on which a stream was lost may be none any more: its frames take the relay.
+      if let direct, direct.isOpen, streams[index].attempts == 0 { streams[index].route = .address(direct.address) }
       let stream = streams[index]
       let join = Join(session: identifier, stream: stream.number, replaces: stream.replaces)
       actions.append(.openStream(session, join, attempts: stream.attempts, by: stream.route))

@@ -105,6 +105,9 @@ struct Connection: ~Copyable, Sendable {
   /// How many bytes the other end's kernel does not have yet.
   var waitingBytes: Int { socket.waitingBytes }
 
+  /// For how many seconds the other end's kernel has answered nothing of what is sent again.
+  var unanswered: Double { socket.unanswered }
+
   /// READY was sent or received: only the rate of later bytes is bounded.
   mutating func passReady() { bound.passReady() }
 

@@ -31,6 +31,9 @@ struct OutgoingData: ~Copyable {
   /// The checks for movement within the time limit of the watch.
   private static let looks = 6.0
   private static let readsAtATime = 16
+  /// For how many seconds a direct connection may leave bytes unanswered, while the relay is another way.
+  private static let directPatience = 5.0
+  private let isDirect: Bool
   private let lookEvery: Duration
   /// The moment of the next check: a fixed one, so that the poller need not set its timer for each wait.
   private var nextLook = BootInstant.now()
@@ -38,12 +41,13 @@ struct OutgoingData: ~Copyable {
   /// Takes over a connection that is past READY, and joins the session.
   init(
     _ connection: consuming Connection, _ join: Join, queue: SendQueue, compression: SenderEngine.CompressionPreference,
-    patience: Double, attempts: Int, traffic: TrafficCount
+    patience: Double, attempts: Int, isDirect: Bool = false, traffic: TrafficCount
   ) {
     self.traffic = traffic
+    self.isDirect = isDirect
     self.compression = Compression(compression)
     watch = StallWatch(now: Self.now, patience: patience, attempts: attempts)
-    lookEvery = .seconds(patience / Self.looks)
+    lookEvery = .seconds(min(patience / Self.looks, isDirect ? 1 : .infinity))
     self.connection = connection
     self.queue = queue
     number = join.stream
@@ -116,6 +120,9 @@ struct OutgoingData: ~Copyable {
   private mutating func look() throws(ConnectionError) {
     guard BootInstant.now() >= nextLook else { return }
     nextLook = BootInstant.now().advanced(by: lookEvery)
+    guard !isDirect || connection.unanswered < Self.directPatience else {
+      throw ConnectionError(.timedOut, "a direct connection passes nothing on any more")
+    }
     let trace = StallWatch.Trace(underWay: stream.underWay, taken: taken, waiting: connection.waitingBytes)
     // A delay by the rate limit holds up this end only.
     let isHeldBack = heldBackUntil != nil && connection.waitingBytes == 0

@@ -242,7 +242,7 @@ struct SenderSessionContext: Sendable {
         .streamJoined(number, join.stream, by: route == .asControl ? nil : InternetAddress(connection.remoteAddress)))
       var data = OutgoingData(
         connection, join, queue: queue, compression: compression, patience: setup.options.stallPatience,
-        attempts: attempts, traffic: transfer.traffic)
+        attempts: attempts, isDirect: route != .asControl, traffic: transfer.traffic)
       try data.run()
       return .finished
     } catch {
