@@ -9,7 +9,7 @@
 #                          PREFIX/bin/peer
 
 # The subjects that have a manual page of their own, beside peer(1).
-manual_pages=(send receive app)
+manual_pages=(send receive relay app)
 
 # The folder of zsh below a prefix; Debian's packages use another.
 zsh_functions=share/zsh/site-functions

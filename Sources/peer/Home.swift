@@ -47,7 +47,8 @@ enum Home {
     // The base directory specification: a relative path is ignored.
     if let data = value("XDG_DATA_HOME"), data.first == UInt8(ascii: "/") { return data + Array("/peer".utf8) }
     if let home = value("HOME") ?? home, !home.isEmpty { return home + Array("/.local/share/peer".utf8) }
-    throw .usage(
+    throw Failure(
+      .refused,
       "no directory for the program's state: PEER_HOME and HOME are not set, and the password file has no home",
       hint: "Set PEER_HOME to a directory of your own.")
   }

@@ -394,8 +394,19 @@ import Testing
       try Directory.open(destination).status(), at: destination)
     let busy = #expect(throws: Failure.self) { try store.forget("1111") }
     expect(busy?.kind == .refused && scratch.names("destination").count == 1)
-    hold.letGo()
+    for lock in hold { lock.letGo() }
     expect(try store.forget("1111").notice == nil && scratch.names("destination").isEmpty)
+  }
+
+  @Test func `a receiver of this user keeps that of another store away from its directory`() throws {
+    let destination = scratch.at("destination")
+    try scratch.directory.makeDirectory("destination")
+    let status = try Directory.open(destination).status()
+    let hold = try store.lock(status, at: destination)
+    let other = TransferStore(home: scratch.at("other home"))
+    expect(#expect(throws: Failure.self) { try other.lock(status, at: destination) }?.code, is: .inUse)
+    for lock in hold { lock.letGo() }
+    #expect(throws: Never.self) { try other.lock(status, at: destination) }
   }
 
   @Test func `what is older than a moment is forgotten, and what a process works on stays`() throws {

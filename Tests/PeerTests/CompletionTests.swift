@@ -33,6 +33,8 @@ import Testing
     expect(offer("credentials", "list", "o"), is: .owners)
     expect(offer("account", "revoke", "u", "--app", ""), is: .apps)
     expect(words("code", ""), is: ["new"])
+    expect(words("device", ""), is: ["list", "name", "forget"])
+    expect(offer("device", "name", "") == .knownDevices && offer("device", "forget", "") == .knownDevices)
     expect(words("resume", ""), is: ["list"])
     expect(words("completion", ""), is: Shell.allCases.map(\.rawValue))
     expect(words("help", ""), is: all)

@@ -122,7 +122,7 @@ import Testing
     expect(try chosen(["XDG_DATA_HOME", "HOME"], "/a"), is: Array("/x/peer".utf8))
     expect(try chosen(["HOME"], "/a"), is: Array("/h/.local/share/peer".utf8))
     expect(try chosen([], "/a"), is: Array("/a/.local/share/peer".utf8))
-    expect(#expect(throws: Failure.self) { try chosen([], nil) }?.kind, is: .usage)
+    expect(#expect(throws: Failure.self) { try chosen([], nil) }?.kind, is: .refused)
   }
 
   @Test(arguments: [["receive", "."], ["send", "/etc", "--to", "127.0.0.1:1"]])

@@ -44,6 +44,7 @@ import Testing
       switch page {
       case .peer: []
       case .receive, .send: ["COMMANDS"]
+      case .relay: ["COMMANDS", "FILES"]
       case .app: ["OPTIONS"]
       }
     expect(parts, is: all.filter { !missing.contains($0) })
@@ -110,7 +111,7 @@ import Testing
   }
 
   @Test(
-    arguments: [(nil, .peer), (.discover, .peer), (.send, .send), (.app, .app), (.appRun, .app)]
+    arguments: [(nil, .peer), (.discover, .peer), (.send, .send), (.relay, .relay), (.app, .app), (.appRun, .app)]
       as [(Verb?, ManualPage)])
   func `each command has its page`(verb: Verb?, page: ManualPage) throws {
     let words = ["help", "--man"] + (verb.map { $0.rawValue.split(separator: " ").map(String.init) } ?? [])

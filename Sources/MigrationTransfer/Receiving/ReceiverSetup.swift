@@ -11,7 +11,7 @@ struct ReceiverSetup: Sendable {
   let importers: any Importers
   let store: TransferStore?
   /// Keeps other receivers away from the destination, until the last worker has ended.
-  let hold: DiskFile?
+  let hold: [DiskFile]?
   let observer: @Sendable (TransferEvent) -> Void
   let identity: Identity
   let context: TLSContext

@@ -50,26 +50,37 @@ extension TransferStore {
 
   private static let destinationsFolder = Array("destinations".utf8)
 
-  /// Keeps other receivers of this store away from a directory as long as the result lives, and
+  /// Keeps this user's other receivers away from a directory as long as the result lives, and
   /// remembers where it is.
   ///
-  /// The lock is on a file of the store, named for the directory: any user who may read the
-  /// directory could lock the directory itself. The file remains.
-  func lock(_ directory: FileStatus, at path: [UInt8]) throws(Failure) -> DiskFile {
+  /// One lock is on a file of the store, named for the directory. The file remains. The other one, for the
+  /// receivers of other stores, is on the directory itself: any user who may read that could lock it, so only a
+  /// process of this user counts there.
+  func lock(_ directory: FileStatus, at path: [UInt8]) throws(Failure) -> [DiskFile] {
     let file = try storing { () throws(SystemError) in
       try openOrMakeFolder(Self.destinationsFolder).directory.openOrCreateFile(Self.lockName(directory))
     }
     // A file system without locks cannot detect other receivers.
-    guard (try? file.lockOnceFree()) != false else {
-      let holder = file.lockHolder().map { " (process \($0))" } ?? ""
-      throw Failure(
-        .inUse, "another 'peer receive'\(holder) is already receiving into \(VisibleText.quoted(path))",
-        name: path)
+    guard (try? file.lockOnceFree()) != false else { throw Self.inUse(path, by: file.lockHolder()) }
+    var locks: [DiskFile] = []
+    if let place = try? Directory.open(path).release(), (try? place.status().inode) == directory.inode {
+      if (try? place.lockOnceFree()) == false, let holder = place.lockHolder(),
+        (try? Directory.status(of: Array("/proc/\(holder)".utf8)).owner) == CurrentProcess.effectiveUserID
+      {
+        throw Self.inUse(path, by: holder)
+      }
+      locks.append(DiskFile(place))
     }
     // A receiver can do without this: it only tells where to look for leftovers.
     try? file.write(at: 0, path.span)
     try? file.truncate(to: Int64(path.count))
-    return DiskFile(file)
+    return locks + [DiskFile(file)]
+  }
+
+  private static func inUse(_ path: [UInt8], by process: CInt?) -> Failure {
+    let holder = process.map { " (process \($0))" } ?? ""
+    return Failure(
+      .inUse, "another 'peer receive'\(holder) is already receiving into \(VisibleText.quoted(path))", name: path)
   }
 
   private static func lockName(_ directory: FileStatus) -> [UInt8] {

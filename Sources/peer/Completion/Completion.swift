@@ -31,6 +31,7 @@ struct Completion: Equatable {
     case owners
     case transfers
     case devices
+    case knownDevices
   }
 
   /// The part of the same word before it, as `--to=`.
@@ -106,7 +107,7 @@ extension Completion {
     let rest = before.dropFirst(verb.length)
     switch verb {
     case .appRun: self = Self.ofRun(Array(rest), typed)
-    case .app, .credentials, .account, .code: self = Self.ofGroup(verb, isNamed: !rest.isEmpty, typed)
+    case .app, .credentials, .account, .code, .device: self = Self.ofGroup(verb, isNamed: !rest.isEmpty, typed)
     default: self = ArgumentsSoFar(rest, of: verb).completion(typed)
     }
   }
@@ -115,7 +116,7 @@ extension Completion {
   var firstLine: String {
     let kind =
       switch offer {
-      case .words, .apps, .owners, .transfers, .devices: "words"
+      case .words, .apps, .owners, .transfers, .devices, .knownDevices: "words"
       case .files: "files"
       case .directories: "directories"
       }
@@ -135,6 +136,7 @@ extension Completion {
       case .owners: (try? withVault { vault throws(Failure) in try vault.owners().map { Candidate($0) } }) ?? []
       case .transfers: (try? Self.transfers()) ?? []
       case .devices: (try? Self.devices()) ?? []
+      case .knownDevices: (try? Self.knownDevices()) ?? []
       }
     return candidates.map { "\($0.word)\t\($0.meaning)\n" }.joined()
   }
@@ -148,6 +150,12 @@ extension Completion {
 
   private static func transfers() throws -> [Candidate] {
     try TransferStore.ofUser().list().candidates
+  }
+
+  private static func knownDevices() throws -> [Candidate] {
+    try TransferStore.ofUser().devices().map {
+      Candidate(word: String($0.identifier.prefix(8)), meaning: VisibleText.of($0.shownName))
+    }
   }
 
   private static func devices() throws -> [Candidate] {
@@ -243,6 +251,7 @@ extension Completion {
       case .owner: .owners
       case .transfer: .transfers
       case .device: Self.canBeginAddress(typed) ? .devices : .words([])
+      case .knownDevice: .knownDevices
       case .command: .words(commands)
       }
     }

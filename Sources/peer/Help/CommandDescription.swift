@@ -79,6 +79,8 @@ enum ValueKind: Equatable, Sendable {
   case transfer
   /// The address of a waiting device.
   case device
+  /// A device that needs no code.
+  case knownDevice
   /// The words of a command, as after `peer help`.
   case command
 }

@@ -5,6 +5,7 @@ enum ManualPage: String, CaseIterable, Sendable {
   case peer
   case receive
   case send
+  case relay
   case app
 
   /// The page that describes a command.

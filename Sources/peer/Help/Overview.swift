@@ -199,6 +199,7 @@ enum Surroundings {
     case .peer: home + transfers + relays + staging + apps + credentials
     case .receive: home + transfers + relays + [lists(.receiver)] + staging
     case .send: home + transfers + relays + [lists(.sender)]
+    case .relay: []
     case .app: home + apps + credentials
     }
   }

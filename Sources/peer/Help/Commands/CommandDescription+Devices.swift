@@ -57,7 +57,7 @@ extension CommandDescription {
   static let deviceName = CommandDescription(
     usage: "device name DEVICE NAME", summary: "name a known device",
     forms: [Form(.operand("DEVICE"), .operand("NAME"), .others)],
-    operands: [Operand(value: .text), Operand(value: .text)],
+    operands: [Operand(value: .knownDevice), Operand(value: .text)],
     blocks: [
       .text(
         """
@@ -71,7 +71,7 @@ extension CommandDescription {
   static let deviceForget = CommandDescription(
     usage: "device forget DEVICE", summary: "forget a known device",
     forms: [Form(.operand("DEVICE"), .others)],
-    operands: [Operand(value: .text)],
+    operands: [Operand(value: .knownDevice)],
     blocks: [
       .text(
         """
