@@ -64,6 +64,12 @@ package struct ExpectedTotal: Equatable, Sendable {
     ExpectedTotal(tally, allocated: tally.bytes - min(spared, tally.bytes), before: before, behind: behind)
   }
 
+  /// The same part among others.
+  func between(_ before: Tally, _ behind: Tally) -> ExpectedTotal {
+    ExpectedTotal(
+      tally, allocated: tally.bytes - min(spared, tally.bytes), isEstimate: isEstimate, before: before, behind: behind)
+  }
+
   /// The bytes of holes in the data that has arrived, and of those that are still expected.
   ///
   /// Data that came earlier has its share of holes. If more has moved than the files take on the

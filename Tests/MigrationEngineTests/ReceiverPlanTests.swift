@@ -33,6 +33,26 @@ import Testing
     ["stage \(session): part \(part), 4 for 100, held 0/0"]
   }
 
+  @Test func `the progress is that of the whole plan, as parts end and fail`() {
+    let parts = [10, 20, 30, 40].map { size in
+      Part(.folders([Root(kind: .file, name: [UInt8(size)])]), name: "\(size)", bytes: UInt64(size), items: 1)
+    }
+    let earlier = ReceiverEngine.EarlierTransfer(
+      identifier: 1, client: Script.key(1), plan: Plan(parts),
+      finished: [3: .init(done: Done(total: Tally(items: 1, bytes: 44)))], part: 1)
+    var transfer = IncomingTransfer(earlier)
+    func progress(_ arrived: UInt64) -> TransferProgress {
+      TransferProgress(
+        .receiving, Arrived(Tally(items: 1, bytes: arrived)), of: transfer.expected, fraction: nil)
+    }
+    transfer.part.total = ExpectedTotal(Tally(items: 1, bytes: 20))
+    expect(progress(5).bytes == 49 && progress(5).totalBytes == 104)
+    // A part that has failed is not waited for.
+    let fits = Result<ReceiverEngine.Examination, Failure>.success(.init(availableBytes: nil))
+    transfer.judge(Plan(parts, continuing: 1), [0: .failure(full), 1: fits, 2: fits])
+    expect(progress(20).bytes == 64 && progress(20).totalBytes == 94)
+  }
+
   // MARK: Known devices
 
   /// A receiver that stays and keeps pairings.

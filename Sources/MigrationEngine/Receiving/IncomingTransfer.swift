@@ -201,6 +201,19 @@ struct IncomingTransfer: Sendable {
     }
   }
 
+  /// The total that is expected of the whole plan, with the running part among the others.
+  var expected: ExpectedTotal {
+    var (before, behind) = (Tally(), Tally())
+    for (index, other) in (plan?.parts ?? []).enumerated() where index != Int(part.number) {
+      switch results[UInt16(index)] {
+      case .finished(let done, _, _, _)?: before = before.adding(done.total)
+      case .failed?: break
+      case nil: behind = behind.adding(Tally(items: other.items ?? 0, bytes: other.bytes ?? 0))
+      }
+    }
+    return part.total.between(before, behind)
+  }
+
   /// Whether the user of this device has agreed to it.
   func isAgreed(_ next: Plan) -> Bool { isRecorded && plan.map { next.continues($0) } == true }
 

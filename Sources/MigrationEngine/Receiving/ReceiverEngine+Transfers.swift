@@ -137,7 +137,7 @@ extension ReceiverEngine {
   mutating func tellProgress(_ phase: TransferProgress.Phase, of transfer: TransferID, fraction: Double?) {
     act(
       .tellProgress(
-        transfer, phase, total: transfers[of: transfer]?.part.total ?? ExpectedTotal(), fraction: fraction))
+        transfer, phase, total: transfers[of: transfer]?.expected ?? ExpectedTotal(), fraction: fraction))
   }
 
   /// The import of a part has ended. The current session learns the result, if there is one;

@@ -177,7 +177,7 @@ struct SenderSession: Sendable {
     }
     part = next
     let summary = summaries[Int(next)]
-    let others = summaries.indices.filter { !facts.transfer[UInt16($0)].isFinished && $0 > Int(next) }
+    let others = summaries.indices.filter { $0 > Int(next) && facts.transfer[UInt16($0)].outcome == nil }
     total = ExpectedTotal(
       summary.total, allocated: summary.allocated, isEstimate: summary.isEstimate, before: facts.transfer.finished,
       behind: others.reduce(Tally()) { $0.adding(summaries[$1].total) })
