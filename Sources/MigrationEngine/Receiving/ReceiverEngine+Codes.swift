@@ -79,9 +79,13 @@ extension ReceiverEngine {
         case .asking(let plan, let judgement, let consent) = session.stage,
         let transfer = transfers[of: session.transfer]
       else { return nil }
+      let refused = judgement.sorted { $0.key < $1.key }.compactMap { number, result in
+        result.failure.map { RefusedPart(plan.parts[Int(number)], $0) }
+      }
       let question = Question.consent(
         WantedPlan(
-          wanted: self.wanted(of: plan, judgement), count: plan.parts.count, isLater: session.isOfDevice),
+          wanted: self.wanted(of: plan, judgement), refused: refused, count: plan.parts.count,
+          isLater: session.isOfDevice),
         label: session.label, address: session.remote.address,
         client: transfer.client, answers: consent)
       return (.consent(number), question)

@@ -281,6 +281,8 @@ extension ReceiverEngine {
   /// The parts of a plan that the receiver could take.
   package struct WantedPlan: Equatable, Sendable {
     package let wanted: [WantedPart]
+    /// The others that were judged, and why they cannot be taken.
+    package let refused: [RefusedPart]
     /// How many parts the plan has.
     package let count: Int
     /// Whether the device is known from an earlier transfer.

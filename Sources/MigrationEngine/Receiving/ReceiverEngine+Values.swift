@@ -151,6 +151,14 @@ extension ReceiverEngine {
     case failed(Failure)
   }
 
+  /// A part that cannot be taken, for the question to the user.
+  package struct RefusedPart: Equatable, Sendable {
+    package let part: Part
+    package let fault: Failure
+
+    package init(_ part: Part, _ fault: Failure) { (self.part, self.fault) = (part, fault) }
+  }
+
   /// A part that could be taken, for the question to the user.
   package struct WantedPart: Equatable, Sendable {
     package let number: UInt16

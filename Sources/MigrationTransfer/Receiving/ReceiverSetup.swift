@@ -162,6 +162,8 @@ struct ReceiverSetup: Sendable {
 package struct ConsentQuestion: Sendable {
   /// The parts that can be taken.
   package let parts: [ReceiverEngine.WantedPart]
+  /// The others that were judged, and why they cannot be taken.
+  package let refused: [ReceiverEngine.RefusedPart]
   /// The other device's label.
   package let label: String
   package let address: String
@@ -173,9 +175,10 @@ package struct ConsentQuestion: Sendable {
   package let isLater: Bool
 
   package init(
-    parts: [ReceiverEngine.WantedPart], of planned: Int = 0, label: String, address: String,
-    answers: Consent = Consent(), isLater: Bool = false
+    parts: [ReceiverEngine.WantedPart], refused: [ReceiverEngine.RefusedPart] = [], of planned: Int = 0, label: String,
+    address: String, answers: Consent = Consent(), isLater: Bool = false
   ) {
+    self.refused = refused
     self.planned = planned
     self.isLater = isLater
     self.answers = answers

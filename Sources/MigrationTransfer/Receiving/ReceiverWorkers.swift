@@ -63,7 +63,8 @@ extension ReceiverSetup {
         return Report(.answered(helpers.restart?(ending.raw)))
       }
       let asked = ConsentQuestion(
-        parts: plan.wanted, of: plan.count, label: label, address: address, answers: answers, isLater: plan.isLater)
+        parts: plan.wanted, refused: plan.refused, of: plan.count, label: label, address: address, answers: answers,
+        isLater: plan.isLater)
       switch helpers.consent?(asked, ending.raw) {
       case nil: return Report(.answered(nil))
       case .no?:
