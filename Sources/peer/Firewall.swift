@@ -57,7 +57,8 @@ enum Firewall: Equatable, Sendable {
       """
   }
 
-  private func command(_ listening: Listening) -> String? {
+  /// The command that lets senders through this device's firewall.
+  func command(_ listening: Listening) -> String? {
     let port = listening.port
     let connect: String? =
       switch self {

@@ -184,8 +184,8 @@ struct HumanReport: Report {
     }
   }
 
-  mutating func advise(_ sentences: [String], leavingOut leftOut: [Omission]) {
-    (migration.advice, migration.leftOut) = (sentences, leftOut)
+  mutating func advise(_ steps: [NextStep], leavingOut leftOut: [Omission]) {
+    (migration.advice, migration.leftOut) = (steps.map(\.sentence), leftOut)
   }
 
   private mutating func forgetWhatIsOver(before event: TransferEvent) {

@@ -245,6 +245,10 @@ struct IncomingPlan {
       "label": question.label, "address": question.address, "parts": entries.map(\.members),
       "availableBytes": availableBytes,
     ]
+      "refused": question.refused.map { refused in
+        ["part": refused.part.name, "items": IfGiven(refused.part.items), "bytes": IfGiven(refused.part.bytes)]
+          + refused.fault.members
+      },
   }
 }
 

@@ -27,7 +27,9 @@ struct JSONReport: Report {
   private var transfer: TransferID?
   private var told: TransferID?
   /// The next steps of the user.
-  private var nextSteps: [String]?
+  private var nextSteps: [NextStep]?
+  /// The entries that have changed since an unfinished move began, and are not in it.
+  private var newer: [JSONMembers]?
 
   init(_ side: Side? = nil, behind firewall: Firewall? = nil, clock: (@Sendable () -> Int64)? = nil) {
     self.side = side
@@ -46,8 +48,8 @@ struct JSONReport: Report {
       return line(
         "listening",
         [
-          "addresses": listening.addresses, "port": listening.port, "from": listening.from,
-          "advice": IfGiven(firewall?.advice(listening)),
+          "addresses": listening.addresses, "shown": listening.shown, "port": listening.port, "from": listening.from,
+          "advice": IfGiven(firewall?.advice(listening)), "firewall": IfGiven(firewall?.command(listening)),
         ])
     case .announced(let name): return line("announced", ["name": name])
     case .unannounced(let reason): return line("unannounced", ["reason": reason])
@@ -109,7 +111,12 @@ struct JSONReport: Report {
     case .done(let result):
       meter.stop()
       defer { transfer = nil }
-      return line("done", result.members + ["nextSteps": IfGiven(nextSteps)])
+      return line(
+        "done",
+        result.members + [
+          "nextSteps": IfGiven(nextSteps?.map(\.sentence)), "steps": IfGiven(nextSteps?.map(\.members)),
+          "newer": IfGiven(newer),
+        ])
     case .partEnded(let end):
       return line("part", end.members)
     case .failed(let failure):
@@ -130,8 +137,10 @@ struct JSONReport: Report {
 
   mutating func clear() -> Rendering { Rendering() }
 
-  mutating func advise(_ sentences: [String], leavingOut leftOut: [Omission]) {
-    nextSteps = sentences.isEmpty ? nil : sentences
+  mutating func advise(_ steps: [NextStep], leavingOut leftOut: [Omission]) {
+    nextSteps = steps.isEmpty ? nil : steps
+    let changed = leftOut.filter(\.isNewer).map { Self.path($0.path) }
+    newer = changed.isEmpty ? nil : changed
   }
 
   func missed(_ count: UInt64) -> Rendering { line("missed", ["messages": count]) }
@@ -262,16 +271,18 @@ extension PartEnd {
         "notStored": result.notStored, "present": result.leftOut.present, "differing": result.leftOut.differing,
         "removed": result.removed.count,
       ]
-    case .failure(let failure): return about + ["state": "failed", "mayResume": mayResume] + failure.members
+    case .failure(let failure):
+      return about + ["state": "failed", "declined": isDeclined, "mayResume": mayResume] + failure.members
     }
   }
 }
 
 extension Failure {
   /// The JSON members of a failure.
-  fileprivate var members: JSONMembers {
+  var members: JSONMembers {
     [
-      "code": ExitCode.of(self), "kind": kind.name, "message": message, "hint": hint,
+      "code": ExitCode.of(self), "kind": kind.name, "cause": IfGiven(cause), "there": isTold, "message": message,
+      "hint": hint,
       // About an entry and about space, if the failure concerns them.
       "name": IfGiven(name.map { FileName($0) }), "neededBytes": IfGiven(bytes?.needed),
       "availableBytes": IfGiven(bytes?.available), "neededItems": IfGiven(items?.needed),

@@ -61,7 +61,7 @@ final class Output: Sendable {
   }
 
   /// Lets a function name the user's next steps once the parts of a migration have arrived.
-  func advise(by advise: @escaping @Sendable (MigrationRecord) -> [String]) { state.withLock { $0.advise = advise } }
+  func advise(by advise: @escaping @Sendable (MigrationRecord) -> [NextStep]) { state.withLock { $0.advise = advise } }
 
   /// Names the items that stay behind, at the end of a migration.
   func leaveOut(_ items: [Omission]) { state.withLock { $0.leftOut = items } }
@@ -237,7 +237,7 @@ final class Output: Sendable {
     let (file, advise, leftOut) = state.withLock { ($0.listFile, $0.advise, $0.lacking) }
     if let migration = list?.migration {
       let advice = migration.arrived.isEmpty ? [] : advise?(migration) ?? []
-      list?.migration.advice = advice
+      list?.migration.advice = advice.map(\.sentence)
       list?.migration.leftOut = leftOut
       report.advise(advice, leavingOut: leftOut)
     }

@@ -52,7 +52,7 @@ struct OutputState: Sendable {
   /// Adds to an event what this device knows about it.
   var explain: (@Sendable (TransferEvent) -> TransferEvent)?
   /// Names the user's next steps after a migration.
-  var advise: (@Sendable (MigrationRecord) -> [String])?
+  var advise: (@Sendable (MigrationRecord) -> [NextStep])?
   /// The items of a home that stay behind, some of them only if an earlier run has brought their part.
   var leftOut: [Omission] = []
   /// The parts that an earlier run has brought.

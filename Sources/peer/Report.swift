@@ -35,14 +35,14 @@ protocol Report: Sendable {
   mutating func clear() -> Rendering
 
   /// Takes the user's next steps, and the items that stay behind, before the end of a transfer.
-  mutating func advise(_ sentences: [String], leavingOut leftOut: [Omission])
+  mutating func advise(_ steps: [NextStep], leavingOut leftOut: [Omission])
 
   /// Reports the failure of the transfer, as the last text.
   mutating func fail(_ failure: Failure) -> Rendering
 }
 
 extension Report {
-  mutating func advise(_ sentences: [String], leavingOut leftOut: [Omission]) {}
+  mutating func advise(_ steps: [NextStep], leavingOut leftOut: [Omission]) {}
 }
 
 extension Failure {

@@ -1,4 +1,5 @@
 import Expectations
+import MigrationApps
 import MigrationEngine
 import MigrationTransfer
 import MigrationWire
@@ -21,12 +22,12 @@ import Testing
     ),
     (.looking, #"{"event":"looking"}"#),
     (
-      .listening(Listening(addresses: ["192.0.2.7", "fe80::1%eth0"], port: 47470)),
-      #"{"event":"listening","addresses":["192.0.2.7","fe80::1%eth0"],"port":47470,"from":[]}"#
+      .listening(Listening(addresses: ["192.0.2.7", "fe80::1%eth0"], shown: ["192.0.2.7"], port: 47470)),
+      #"{"event":"listening","addresses":["192.0.2.7","fe80::1%eth0"],"shown":["192.0.2.7"],"port":47470,"from":[]}"#
     ),
     (
       .listening(Listening(addresses: ["192.0.2.7"], port: 1, from: ["192.0.2.0/24", "::1"])),
-      #"{"event":"listening","addresses":["192.0.2.7"],"port":1,"from":["192.0.2.0/24","::1"]}"#
+      #"{"event":"listening","addresses":["192.0.2.7"],"shown":["192.0.2.7"],"port":1,"from":["192.0.2.0/24","::1"]}"#
     ),
     (
       .code(PairingCode(number: 4_829_136), lifetime: 600),
@@ -119,8 +120,12 @@ import Testing
   }
 
   @Test func `what the user does next is in the result`() {
-    report.advise(["To install: apt install a"], leavingOut: [])
-    expect(line(.done(Samples.result())).contains(#""nextSteps":["To install: apt install a"]"#))
+    report.advise(
+      [NextStep(kind: .install, sentence: "To install: apt install a", names: ["a"])],
+      leavingOut: [Omission([0x62], .newer(part: nil)), Omission([0x63], .trash)])
+    let done = line(.done(Samples.result()))
+    expect(done.contains(#""nextSteps":["To install: apt install a"],"steps":[{"step":"install","names":["a"]}]"#))
+    expect(done.contains(#""newer":[{"path":"b"}]"#))
   }
 
   @Test func `a failure names its entry and has exact figures`() {
@@ -128,8 +133,22 @@ import Testing
       Failure(.refused, "no", name: [0x61, 0xFF], bytes: Close.Space(needed: 12_300_000_000, available: 1)))
     expect(
       rendering.standardOutput,
-      is: #"{"event":"error","code":4,"kind":"refused","message":"no","hint":null,"name":"a\\xff","nameBase64":"Yf8=","#
+      is: #"{"event":"error","code":4,"kind":"refused","cause":"refused","there":false,"message":"no","hint":null,"#
+        + #""name":"a\\xff","nameBase64":"Yf8=","#
         + #""neededBytes":12300000000,"availableBytes":1}"# + "\n")
+  }
+
+  @Test func `a failure has the name of its cause, wherever that is, and none where the other device has a new one`() {
+    func cause(_ failure: Failure) -> String { "\(failure.cause ?? "none") \(failure.isTold)" }
+    expect(cause(Failure(.appInUse, "")), is: "appInUse false")
+    expect(cause(Failure(told: Close(.appInUse))), is: "appInUse true")
+    expect(cause(Failure(told: Close(.unfit, for: .appHasData))), is: "appHasData true")
+    expect(cause(Failure(told: Close(.refused))), is: "declined true")
+    expect(cause(Failure(told: Close(Close.Code(rawValue: 999), "words"))), is: "none true")
+    // Each code that has words has a name.
+    for number in 2...22 as ClosedRange<UInt16> {
+      expect(Failure(told: Close(Close.Code(rawValue: number))).cause != nil, "\(number)")
+    }
   }
 
   @Test func `the offer of an app has its identity`() {
@@ -166,7 +185,8 @@ import Testing
     let rendering = report.fail(Failure(.noSpace, "the disk is \"full\"", hint: "make room"))
     expect(
       rendering.standardOutput,
-      is: #"{"event":"error","code":6,"kind":"noSpace","message":"the disk is \"full\"","hint":"make room"}"# + "\n")
+      is: #"{"event":"error","code":6,"kind":"noSpace","cause":"noSpace","there":false,"#
+        + #""message":"the disk is \"full\"","hint":"make room"}"# + "\n")
     expect(rendering.standardError, is: "peer: error: the disk is \"full\"\npeer: hint: make room\n")
   }
 

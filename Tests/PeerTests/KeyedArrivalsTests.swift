@@ -71,7 +71,7 @@ import Testing
     expect(try arrivals().nextSteps(after: record), is: [])
     record.note(.partEnded(PartEnd(1, "x", Samples.result())), at: 2)
     let steps = try arrivals().nextSteps(after: record)
-    expect(steps.contains { $0.hasPrefix("Installed on the old computer") && $0.hasSuffix(": no-such-package") })
+    expect(steps.contains { $0.kind == .missingOthers && $0.names == ["no-such-package"] })
   }
 
   @Test func `what an app's data is, and its name, do not depend on what the sender says`() throws {

@@ -80,7 +80,11 @@ import Testing
 
   @Test func `a failure is the last output, even without other output`() {
     expect(output.fail(Failure(.refused, "no")), is: 4)
-    expect(paper.text, is: [#"{"event":"error","code":4,"kind":"refused","message":"no","hint":null}"#])
+    expect(
+      paper.text,
+      is: [
+        #"{"event":"error","code":4,"kind":"refused","cause":"refused","there":false,"message":"no","hint":null}"#
+      ])
   }
 
   @Test func `an interruption names the way to go on, once data has moved, or the sender has a record`() {

@@ -114,7 +114,7 @@ package struct Failure: Error, Equatable, Sendable, CustomStringConvertible {
   package let bytes: Close.Space?
   package let items: Close.Space?
   /// Why, for the other end, where the code does not say it.
-  private var closeCause: Close.Cause?
+  private(set) package var closeCause: Close.Cause?
   /// The system's error that is the cause.
   package let systemCause: SystemCause?
   /// Why the destination cannot hold the item, if this was known beforehand.

@@ -17,7 +17,8 @@ extension Failure {
       }
     let verb = close.code == .refused ? "did not take it" : "stopped"
     self.init(
-      .told(close.code), "the other device \(verb): \(close.clause)", hint: close.advice, name: close.name,
+      .told(close.code), "the other device \(verb): \(close.clause)", hint: close.advice, for: close.cause,
+      name: close.name,
       bytes: close.bytes, items: close.items, as: kind)
   }
 }

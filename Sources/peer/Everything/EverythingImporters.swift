@@ -95,11 +95,12 @@ final class EverythingImporters: Importers {
   }
 
   /// The next steps of this device's user after a migration.
-  func nextSteps(after migration: MigrationRecord) -> [String] {
+  func nextSteps(after migration: MigrationRecord) -> [NextStep] {
     let (told, found) = traces.withLock { ($0.homePaths, $0.found) }
     let home = keyed.oldPaths(told)?.home ?? []
     let traces = found.sorted { $0.key < $1.key }.map(\.value)
-    return keyed.nextSteps(after: migration) + traces.flatMap { $0.sentences(home) }
+    return keyed.nextSteps(after: migration)
+      + traces.flatMap { $0.sentences(home) }.map { NextStep(kind: .traces, sentence: $0) }
   }
 
   /// The same importer, which also notes the items that lead into the old home.

@@ -98,7 +98,7 @@ struct KeyedArrivals {
   }
 
   /// The next steps of the user after a migration.
-  func nextSteps(after migration: MigrationRecord) -> [String] {
+  func nextSteps(after migration: MigrationRecord) -> [NextStep] {
     let (parts, named) = (migration.arrived, migration.packages)
     guard let place = try? home.directory.canonicalPath(), !parts.isEmpty else { return [] }
     let hasLabels = (try? Directory.status(of: "/sys/fs/selinux/enforce")) != nil
@@ -107,7 +107,7 @@ struct KeyedArrivals {
       others: named.isEmpty ? [] : named.subtracting(known.packages.names),
       aside: parts.flatMap { setAside(by: $0) }.map { $0.absolute(in: place) },
       outside: parts.contains { $0.isOfHome } ? outsideHome : [], unlabelled: hasLabels ? place : nil)
-    return steps.sentences(known.offered)
+    return steps.steps(known.offered)
   }
 
   /// The folders of the user whose configured places are outside of the home.

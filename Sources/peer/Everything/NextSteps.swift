@@ -2,6 +2,30 @@ import MigrationApps
 import MigrationSystem
 import MigrationWire
 
+/// One step: a sentence for a terminal, and the facts for a program that has its own words.
+struct NextStep: Equatable, Sendable {
+  enum Kind: String, CaseIterable {
+    /// The old data beside the new one; and how to go back to it.
+    case look, goBack
+    /// Items arrived in the first place, since the second is outside of the home.
+    case placed
+    /// Programs, other programs and apps to install.
+    case install, installOthers, installApps
+    /// Programs, and the other device's programs, that no catalogue here has.
+    case missing, missingOthers
+    /// The labels of files.
+    case labels
+    /// Files that lead to the old home.
+    case traces
+  }
+
+  let kind: Kind
+  let sentence: String
+  var names: [String] = []
+
+  var members: JSONMembers { ["step": kind.rawValue, "names": names] }
+}
+
 /// The next steps of this device's user after a migration: to install the programs of the arrived
 /// data, and to look at the old data that was set aside. A command to copy comes last in its
 /// sentence, after a colon.
@@ -18,21 +42,27 @@ struct NextSteps {
   /// The home, if files in it need labels that this program does not set.
   var unlabelled: [UInt8]?
 
-  /// The sentences. `catalogue` says which of the missing programs can be named in a command.
-  func sentences(_ catalogue: Catalogue) -> [String] {
+  /// The steps. `catalogue` says which of the missing programs can be named in a command.
+  func steps(_ catalogue: Catalogue) -> [NextStep] {
     decidingAboutOldData + placing + installing(catalogue)
       + (unlabelled.map { home in
-        ["SELinux is on here. After the last pass, restore the labels: restorecon -R \(VisibleText.listed(home))"]
+        let command = "restorecon -R \(VisibleText.listed(home))"
+        return [
+          NextStep(
+            kind: .labels, sentence: "SELinux is on here. After the last pass, restore the labels: \(command)")
+        ]
       } ?? [])
   }
 
-  private var placing: [String] {
+  private var placing: [NextStep] {
     outside.map {
-      "Arrived in \(VisibleText.listed($0.place)), since \(VisibleText.listed($0.configured)) is outside of the home"
+      let names = [$0.place, $0.configured].map { VisibleText.listed($0) }
+      return NextStep(
+        kind: .placed, sentence: "Arrived in \(names[0]), since \(names[1]) is outside of the home", names: names)
     }
   }
 
-  private func installing(_ catalogue: Catalogue) -> [String] {
+  private func installing(_ catalogue: Catalogue) -> [NextStep] {
     let packages = catalogue.known(Set(missing.compactMap { if case .package(let name) = $0 { name } else { nil } }))
     var flatpaks: [String: [String]] = [:]
     var others: Set<String> = []
@@ -47,54 +77,70 @@ struct NextSteps {
         }
       }
     }
-    var sentences = installingOthers(catalogue, besides: packages)
+    var steps = installingOthers(catalogue, besides: packages)
     if !packages.isEmpty {
-      sentences.append(
-        "To install the programs that the data belongs to: apt install \(packages.sorted().joined(separator: " "))")
+      let names = packages.sorted()
+      let command = "apt install \(names.joined(separator: " "))"
+      steps.append(
+        NextStep(
+          kind: .install, sentence: "To install the programs that the data belongs to: \(command)", names: names))
     }
     for (remote, names) in flatpaks.sorted(by: { $0.key < $1.key }) {
-      sentences.append(
-        "To install the apps that the data belongs to: flatpak install \(remote) "
-          + names.sorted().joined(separator: " "))
+      let names = names.sorted()
+      let command = "flatpak install \(remote) \(names.joined(separator: " "))"
+      steps.append(
+        NextStep(
+          kind: .installApps, sentence: "To install the apps that the data belongs to: \(command)", names: names))
     }
     if !others.isEmpty {
-      let names = others.sorted().map { VisibleText.listed($0.utf8) }.joined(separator: ", ")
-      sentences.append("Not installed here, and found in no catalogue of this computer: \(names)")
+      let names = others.sorted().map { VisibleText.listed($0.utf8) }
+      let list = names.joined(separator: ", ")
+      steps.append(
+        NextStep(
+          kind: .missing, sentence: "Not installed here, and found in no catalogue of this computer: \(list)",
+          names: names))
     }
-    return sentences
+    return steps
   }
 
-  private func installingOthers(_ catalogue: Catalogue, besides packages: Set<String>) -> [String] {
+  private func installingOthers(_ catalogue: Catalogue, besides packages: Set<String>) -> [NextStep] {
     let known = catalogue.known(others)
     let wanted = known.subtracting(packages).sorted()
-    var sentences: [String] = []
+    var steps: [NextStep] = []
     if !wanted.isEmpty {
-      sentences.append(
-        "To install the other programs that the old computer's user had installed: apt install "
-          + wanted.joined(separator: " "))
+      steps.append(
+        NextStep(
+          kind: .installOthers,
+          sentence: "To install the other programs that the old computer's user had installed: apt install "
+            + wanted.joined(separator: " "), names: wanted))
     }
-    let unknown = others.subtracting(known).sorted()
+    let unknown = others.subtracting(known).sorted().map { VisibleText.listed($0.utf8) }
     if !unknown.isEmpty {
-      sentences.append(
-        "Installed on the old computer, as it says, and in no catalogue of this one: "
-          + unknown.prefix(Self.shownNames).map { VisibleText.listed($0.utf8) }.joined(separator: ", ")
-          + (unknown.count > Self.shownNames
-            ? ", and \(Figures.count(UInt64(unknown.count - Self.shownNames))) more" : ""))
+      steps.append(
+        NextStep(
+          kind: .missingOthers,
+          sentence: "Installed on the old computer, as it says, and in no catalogue of this one: "
+            + unknown.prefix(Self.shownNames).joined(separator: ", ")
+            + (unknown.count > Self.shownNames
+              ? ", and \(Figures.count(UInt64(unknown.count - Self.shownNames))) more" : ""),
+          names: unknown))
     }
-    return sentences
+    return steps
   }
 
   /// How many names that are in no catalogue are shown.
   private static let shownNames = 20
 
-  private var decidingAboutOldData: [String] {
+  private var decidingAboutOldData: [NextStep] {
     guard let first = aside.first else { return [] }
     let (place, name) = (VisibleText.listed(first.place), VisibleText.listed(first.name))
-    let all = aside.prefix(Self.shownNames).map { VisibleText.listed($0.name) }.joined(separator: " ")
+    let names = aside.map { VisibleText.listed($0.name) }
+    let all = names.prefix(Self.shownNames).joined(separator: " ")
     let more = aside.count > Self.shownNames ? " and \(Figures.count(UInt64(aside.count - Self.shownNames))) more" : ""
+    let new = VisibleText.listed(first.place + Array(".after".utf8))
     return [
-      "\(DataHint.oldDataKept.text) \(all)\(more)",
-      DataHint.goingBack(to: name, at: place, keepingNew: VisibleText.listed(first.place + Array(".after".utf8))),
+      NextStep(kind: .look, sentence: "\(DataHint.oldDataKept.text) \(all)\(more)", names: names),
+      NextStep(kind: .goBack, sentence: DataHint.goingBack(to: name, at: place, keepingNew: new)),
     ]
   }
 }

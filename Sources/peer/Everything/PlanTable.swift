@@ -181,7 +181,7 @@ extension Omission {
   var members: JSONMembers {
     [
       "path": FileName(path), "reason": reason.clause + (command.map { ": \($0)" } ?? ""),
-      "bytes": IfGiven(size?.tally.bytes),
+      "command": IfGiven(command), "bytes": IfGiven(size?.tally.bytes),
     ]
   }
 
