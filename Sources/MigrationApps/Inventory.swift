@@ -47,6 +47,12 @@ package struct Inventory: Sendable {
     /// The name, not escaped: an app's, or the path relative to the home.
     package var name: [UInt8] { app.map { Array($0.name.utf8) } ?? places[0].path }
 
+    /// Whether a person may call it so, in letters of any size.
+    func isCalled(_ name: String) -> Bool {
+      !name.isEmpty && String(decoding: self.name, as: UTF8.self).lowercased() == name.lowercased()
+        || answers(to: Array(name.utf8))
+    }
+
     /// Whether a name that the user gives is meant for it: its name, an app's identifier, or a
     /// folder's key.
     package func answers(to name: [UInt8]) -> Bool {

@@ -42,6 +42,17 @@ package struct PlanChoice: Equatable, Sendable {
     chosen = next
   }
 
+  /// The same with names between the commas, too.
+  package mutating func apply(_ answer: String, in inventory: Inventory) throws(Failure) {
+    let words = answer.split(separator: ",").map { word in
+      let name = word.drop { $0 == " " || $0 == "+" }.reversed().drop { $0 == " " }.reversed()
+      let numbers = inventory.entries.indices.filter { inventory.entries[$0].isCalled(String(name)) }
+      let sign = word.contains("+") ? "+" : ""
+      return numbers.isEmpty ? String(word) : numbers.map { "\(sign)\($0 + 1)" }.joined(separator: ",")
+    }
+    try apply(words.joined(separator: ","))
+  }
+
   /// Leaves out the entries with a name: a path relative to the home, the key of a folder, or the
   /// name or the identifier of an app.
   package mutating func skip(_ name: [UInt8], in inventory: Inventory) throws(Failure) {
@@ -76,12 +87,16 @@ package struct PlanChoice: Equatable, Sendable {
     self.apps = order + apps.filter { !isTaken[$0] }
   }
 
+  /// The most folders that are a part each.
+  private static let mostFolders = 100
+
   /// The parts, in the order in which they move: apps, items that programs may run, the user's
-  /// folders by their keys, and other items; at the end the apps that are in use, since a person
-  /// may have to close them.
+  /// folders by their keys, other folders, and other items; at the end browsers, which may show the page
+  /// of either computer, and the apps that are in use, since a person may have to close them. Each
+  /// folder is a part, so that it is taken, or has room, by itself.
   package func parts(of inventory: Inventory) -> [ChosenPart] {
-    func parts(inUse: Bool) -> [ChosenPart] {
-      apps.filter { chosen[$0] && (inventory.entries[$0].app?.inUse != nil) == inUse }
+    func parts(isLast: Bool) -> [ChosenPart] {
+      apps.filter { chosen[$0] && inventory.entries[$0].app?.movesLast == isLast }
         .map { ChosenPart(app: inventory.entries[$0], in: inventory) }
     }
     let items = inventory.entries.indices.filter { chosen[$0] && inventory.entries[$0].app == nil }
@@ -90,11 +105,15 @@ package struct PlanChoice: Equatable, Sendable {
     let others = items.filter { !$0.mayRun }
     let keyed = others.filter { if case .folder = $0.subject { true } else { false } }
     let named = others.filter { if case .item = $0.subject { true } else { false } }
-    let folders = [
-      ChosenPart(running, ChosenPart.Contents.folders, in: inventory),
-      ChosenPart(keyed, ChosenPart.Contents.home, in: inventory),
-      ChosenPart(named, ChosenPart.Contents.folders, in: inventory),
+    let folders = named.filter { $0.places[0].kind == .directory }
+    let single = folders.count <= Self.mostFolders ? folders : []
+    let rest = named.filter { entry in !single.contains { $0.name == entry.name } }
+    let all = [
+      [ChosenPart(running, ChosenPart.Contents.folders, in: inventory)],
+      keyed.map { ChosenPart([$0], ChosenPart.Contents.home, in: inventory) },
+      single.map { ChosenPart([$0], ChosenPart.Contents.folders, in: inventory) },
+      [ChosenPart(rest, ChosenPart.Contents.folders, in: inventory)],
     ]
-    return parts(inUse: false) + folders.compactMap { $0 } + parts(inUse: true)
+    return parts(isLast: false) + all.flatMap { $0.compactMap(\.self) } + parts(isLast: true)
   }
 }

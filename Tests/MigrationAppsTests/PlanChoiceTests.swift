@@ -28,6 +28,14 @@ import Testing
     expect(chosen(choice, inventory), is: ["Vim", "Dokumente", ".bashrc", "bin"])
   }
 
+  @Test func `an answer may have names, in letters of any size`() throws {
+    let inventory = try inventory(try germanHome(), apps)
+    var choice = PlanChoice(inventory)
+    try choice.apply("notes, music,projekte, +Signal", in: inventory)
+    expect(chosen(choice, inventory), is: ["Vim", "Signal", "Dokumente", "notes.txt"])
+    #expect(throws: Failure.self) { try choice.apply("unknown", in: inventory) }
+  }
+
   @Test(arguments: ["0", "11", "x", "3-", "-3", "5-4", "1-2-3", "3, 99", "+", "٣", "99999999999999999999"])
   func `an answer with a mistake changes nothing`(_ answer: String) throws {
     let inventory = try inventory(try germanHome(), apps)
@@ -72,13 +80,19 @@ import Testing
     var choice = PlanChoice(inventory)
     try choice.apply("+8")
     let parts = choice.parts(of: inventory)
-    expect(parts.map(\.name), is: ["Notes", "Vim", ".bashrc", "Dokumente, Dokumente/Musik", "Projekte, notes.txt"])
-    expect(parts.map { $0.size?.tally.bytes }, is: [nil, 6, 5, 1500, 1])
     expect(
-      parts[3].contents, is: .home([place("documents", "Dokumente"), place("music", "Dokumente/Musik")]))
+      parts.map(\.name), is: ["Notes", "Vim", ".bashrc", "Dokumente", "Dokumente/Musik", "Projekte", "notes.txt"])
+    expect(parts.map { $0.size?.tally.bytes }, is: [nil, 6, 5, 1000, 500, 0, 1])
+    expect(parts[3].contents, is: .home([place("documents", "Dokumente")]))
     let root = Root(kind: .directory, name: Array("documents".utf8))
     expect(parts[3].contents([root]), is: .role("home", [root]))
     expect(parts[0].contents([root]) == nil)
+  }
+
+  @Test func `a browser moves behind the folders, since it may show the page`() throws {
+    let browser = MovableApp(.described, identifier: "org.mozilla.firefox", name: "Firefox")
+    let inventory = try inventory(try germanHome(), [browser] + apps)
+    expect(PlanChoice(inventory).parts(of: inventory).map(\.name).last, is: "Firefox")
   }
 
   @Test func `an app that is in use is tried last`() throws {
@@ -88,7 +102,8 @@ import Testing
     expect(choice.parts(of: inventory).map(\.name).last, is: "A")
     try choice.take(apps: ["a", "org.example.notes"], in: inventory)
     expect(
-      choice.parts(of: inventory).map(\.name), is: ["Notes", "Dokumente, Dokumente/Musik", "Projekte, notes.txt", "A"])
+      choice.parts(of: inventory).map(\.name),
+      is: ["Notes", "Dokumente", "Dokumente/Musik", "Projekte", "notes.txt", "A"])
   }
 
   @Test func `a source of a part has the roots by key, and nothing of another part`() throws {
@@ -101,12 +116,13 @@ import Testing
       try FolderSource(roots: try part.roots(in: home, sharing: &parents), selecting: part.selection)
         .prepare(until: StopSignal())
     }
-    let keyed = try summary(parts[2])
-    expect(keyed.contents.roots.map { String(decoding: $0.name, as: UTF8.self) }, is: ["documents", "music"])
-    expect(keyed.total, is: Tally(items: 4, bytes: 1500))
-    expect(try summary(parts[3]).total, is: Tally(items: 2, bytes: 1))
+    let keyed = try parts[2...3].map { try summary($0) }
     expect(
-      try FolderSource(roots: try parts[2].roots(in: home, sharing: &parents), selecting: parts[2].selection).origin(),
-      is: [scratch.at("Dokumente"), scratch.at("Dokumente/Musik")])
+      keyed.map { $0.contents.roots.map { String(decoding: $0.name, as: UTF8.self) } }, is: [["documents"], ["music"]])
+    expect(keyed.reduce(Tally()) { $0.adding($1.total) }, is: Tally(items: 4, bytes: 1500))
+    expect(try parts[4...5].map { try summary($0).total }, is: [Tally(items: 1), Tally(items: 1, bytes: 1)])
+    expect(
+      try FolderSource(roots: try parts[3].roots(in: home, sharing: &parents), selecting: parts[3].selection).origin(),
+      is: [scratch.at("Dokumente/Musik")])
   }
 }
