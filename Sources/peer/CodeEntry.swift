@@ -16,10 +16,12 @@ enum CodeEntry {
   ///
   /// - Parameters:
   ///   - device: the device that shows the code.
+  ///   - left: how many tries are left after a wrong code.
   ///   - interruptions: descriptors that end the waiting when they become readable, such as a
   ///     `SignalSource`'s.
   static func read(
-    _ source: SendOptions.CodeSource, of device: DeviceAddress, _ output: Output, unless interruptions: [CInt] = []
+    _ source: SendOptions.CodeSource, of device: DeviceAddress, _ output: Output, left: Int? = nil,
+    unless interruptions: [CInt] = []
   ) throws(Failure) -> TypedCode {
     switch source {
     case .prompt:
@@ -31,7 +33,9 @@ enum CodeEntry {
         isAtRelay: device.isRelay,
         { () throws(Failure) in
           try taken(
-            try questioner.ask(.code, ["label": IfGiven(device.name), "address": device.host], mistake: mistake))
+            try questioner.ask(
+              .code, ["label": IfGiven(device.name), "address": device.host, "triesLeft": IfGiven(left)],
+              mistake: mistake))
         }, say: { mistake = $0 })
     case .standardInput:
       if Terminal.isTerminal(0) { return try prompt(device, output, interruptions) }

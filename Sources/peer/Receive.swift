@@ -189,6 +189,10 @@ func runReceive(_ given: ReceiveOptions, _ output: Output) throws(Failure) -> Tr
   transfer.code = try options.codeFile.map { path throws(Failure) in try CodeFile.read(path) }
   transfer.relay = try options.via?.access(
     home: home, output, asksProgram: options.asks && options.json, unless: [interruption.raw])
+  // A program's user has no use for a port of a certain number.
+  if options.asks, options.json, !transfer.isPortChosen, isTaken(Limits.defaultPort) {
+    transfer.listen = HostAndPort(host: nil, port: 0)
+  }
   // The file may be outside the directories that the process is about to be confined to.
   output.list(in: try ItemList.File(options.report, in: home, .receiver))
   let known = options.takesEverything ? KnownApps(records: home) : nil
@@ -215,8 +219,9 @@ func runReceive(_ given: ReceiveOptions, _ output: Output) throws(Failure) -> Tr
       return try makeImporter(options, home: home, judging: rule, until: interruption.early) { output.handle($0) }
     }
     for note in known.notes { output.handle(.notice(note)) }
+    let use = options.asks && options.json ? AppUse(output, asksProgram: true, "arrives") : nil
     let everything = try EverythingImporters(
-      options, home: home, knowing: known, judging: rule, settings: settings, until: interruption.early
+      options, home: home, knowing: known, judging: rule, settings: settings, waiting: use, until: interruption.early
     ) {
       output.handle($0)
     }
@@ -224,18 +229,21 @@ func runReceive(_ given: ReceiveOptions, _ output: Output) throws(Failure) -> Tr
     return everything
   }
   let store = TransferStore(home: home)
-  if options.app == nil {
+  // A program has other words for its user than those of commands.
+  if options.app == nil, !(options.asks && options.json) {
     let notices = Unfinished.damage(sending: false, store) + (try Unfinished.notices(in: destination(options), store))
     for notice in notices { output.handle(.notice(notice)) }
   }
   let (expiry, left, verifies) = (try options.expiry(store, output), LeftData(), transfer.verifies)
+  let end = MoveEnd()
   do {
-    return try PeerReceiver.receive(
+    let result = try PeerReceiver.receive(
       transfer, into: importers, memory: store, isAnnounced: options.isAnnounced, with: helpers
     ) {
       if verifies, $0.isOfEarlierImport {
         output.handle(.notice("it had arrived in an earlier run, and --verify does not read it again"))
       }
+      end.note($0)
       output.handle(left.advising($0))
       expiry?.note($0)
       if case .listening = $0 { manager.tellReady() }
@@ -245,6 +253,8 @@ func runReceive(_ given: ReceiveOptions, _ output: Output) throws(Failure) -> Tr
         stop(kind)
       }
     }
+    if options.takesEverything, let path = try? destination(options).canonicalPath() { end.settle(at: path, in: store) }
+    return result
   } catch {
     throw left.advising(error)
   }
@@ -367,6 +377,15 @@ extension ReceiveOptions {
       return
         "the receiver is not confined to its directory: with Landlock, it could not write to \(names)"
     }
+  }
+}
+
+private func isTaken(_ port: UInt16) -> Bool {
+  do {
+    _ = try ListeningSocket(host: nil, port: port)
+    return false
+  } catch {
+    return true
   }
 }
 

@@ -230,7 +230,8 @@ func runSend(_ options: SendOptions, _ output: Output) throws(Failure) -> Transf
   try interruption.watch()
   interruption.tell { _ in output.hurry() }
   let listFile = try ItemList.File(options.report, in: home, .sender)
-  let notices = selection.warnings + Unfinished.damage(sending: true, TransferStore(home: home))
+  // A program has other words for its user than those of commands.
+  let notices = options.asks ? [] : selection.warnings + Unfinished.damage(sending: true, TransferStore(home: home))
   for notice in notices { output.handle(.notice(notice)) }
   let everything = try interruption.honoured { () throws(Failure) in
     try options.chosenEverything(home: home, interruption, output)
@@ -240,6 +241,8 @@ func runSend(_ options: SendOptions, _ output: Output) throws(Failure) -> Transf
     home: home, output, asksProgram: options.asks, unless: [interruption.raw])
   transfer.migration = everything?.migration
   output.leaveOut(everything?.leftOut(TransferStore(home: home)) ?? [])
+  let use = AppUse(output, asksProgram: options.asks, "is sent")
+  let end = MoveEnd()
   while true {
     // Whether notices have been told before: those that come while the sources of another try are
     // made.
@@ -249,7 +252,7 @@ func runSend(_ options: SendOptions, _ output: Output) throws(Failure) -> Transf
         if case .notice = event, isAgain.withLock({ $0 }) { return }
         output.handle(event)
       }
-      if let everything { return try SendingParts(everything, telling: tell) }
+      if let everything { return try SendingParts(everything, telling: tell, use) }
       return try SendingParts(
         options, selecting: selection, home: home, until: interruption.early, telling: tell)
     }
@@ -258,7 +261,8 @@ func runSend(_ options: SendOptions, _ output: Output) throws(Failure) -> Transf
     // A stop that ends the program early may keep the sources longer than this function.
     defer { parts.end() }
     do throws(Failure) {
-      return try PeerSender.send(parts.sources, transfer, memory: TransferStore(home: home)) {
+      let result = try PeerSender.send(parts.sources, transfer, memory: TransferStore(home: home)) {
+        end.note($0)
         output.handle($0)
       } stopping: { stop in
         interruption.tell { kind in
@@ -268,19 +272,26 @@ func runSend(_ options: SendOptions, _ output: Output) throws(Failure) -> Transf
       } choosing: { (found, ends) throws(Failure) in
         try ChoiceEntry.choose(among: found, output, unless: [interruption.raw] + ends)
       } code: { (device, ends) throws(Failure) in
-        let typed = try CodeEntry.read(options.code, of: device, output, unless: [interruption.raw] + ends)
+        let typed = try CodeEntry.read(
+          options.code, of: device, output, left: tries > 1 ? CodeEntry.tries - tries + 1 : nil,
+          unless: [interruption.raw] + ends)
         transfer.target =
           transfer.relay != nil && typed.place != nil
           ? .relay : .host(HostAndPort(host: device.host, port: device.port), label: device.name)
         return typed
       }
+      if let everything {
+        end.settle(
+          parts.sources, isContinued: everything.isContinued, of: everything.migration, in: TransferStore(home: home))
+      }
+      return result
     } catch {
       // A person may type another code for the same device.
       guard error == AbortReason.codeMismatch.failure, options.code.isTyped, tries < CodeEntry.tries else {
         throw Firewall.find().explaining(error)
       }
       tries += 1
-      output.handle(.notice("the code did not match, and nothing was sent"))
+      if !options.asks { output.handle(.notice("the code did not match, and nothing was sent")) }
     }
   }
 }

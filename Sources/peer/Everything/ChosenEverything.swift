@@ -152,16 +152,22 @@ struct ChosenEverything {
     place.target ?? homePath + [UInt8(ascii: "/")] + place.path
   }
 
-  /// Lets a program change the choice, by the same words as a person.
+  /// Whether an earlier run goes on.
+  var isContinued: Bool { continued != nil }
+
+  /// Lets a program change the choice, by the same words as a person. A move that was to go on begins anew
+  /// with another choice.
   mutating func ask(_ questioner: ProgramQuestioner) throws(Failure) {
+    let former = choice
+    defer { if choice != former { (continued, earlier) = (nil, [:]) } }
     var mistake: String?
     for _ in 0..<Self.tries {
-      let line = try questioner.ask(.choice, [:], mistake: mistake)
+      let line = try questioner.ask(.choice, ["continues": isContinued], mistake: mistake)
       guard case .line(let bytes) = line else {
         throw Failure(.interrupted, "interrupted before anything was chosen")
       }
       do throws(Failure) {
-        return try choice.apply(String(decoding: bytes, as: UTF8.self))
+        return try choice.apply(String(decoding: bytes, as: UTF8.self), in: inventory)
       } catch {
         mistake = error.correction
       }
@@ -178,12 +184,16 @@ struct ChosenEverything {
     var choice = choice
     try output.hold { () throws(Failure) in
       for _ in 0..<Self.tries {
-        let line = try Failure.wrapping(questioner.ask("Numbers to leave out, or Enter: ", unless: [interruption]))
+        let line = try Failure.wrapping(
+          questioner.ask("Numbers or names to leave out, or Enter: ", unless: [interruption]))
         guard case .line(let bytes) = line else {
           throw Failure(.interrupted, "interrupted before anything was chosen")
         }
         do throws(Failure) {
-          try choice.apply(String(decoding: bytes, as: UTF8.self))
+          try choice.apply(String(decoding: bytes, as: UTF8.self), in: inventory)
+          if choice != self.choice {
+            questioner.write("\(PlanTable(inventory: inventory, choice: choice).total)\n")
+          }
           return
         } catch {
           questioner.write("\(error.correction)\n")
@@ -195,7 +205,9 @@ struct ChosenEverything {
   }
 
   /// The sources of what is chosen.
-  func sources(telling tell: @escaping @Sendable (TransferEvent) -> Void) throws(Failure) -> [any ItemSource] {
+  func sources(
+    telling tell: @escaping @Sendable (TransferEvent) -> Void, _ use: AppUse
+  ) throws(Failure) -> [any ItemSource] {
     let parts = parts
     guard !parts.isEmpty else {
       throw .usage("nothing is chosen that could move", hint: "'peer send --everything --dry-run' lists what there is.")
@@ -213,9 +225,9 @@ struct ChosenEverything {
         label.homePaths = homePaths
       }
       switch part.contents {
-      case .app(let app): sources.append(try self.app(app, label, telling: tell))
+      case .app(let app): sources.append(try self.app(app, label, telling: tell, use))
       case .settings(let app, let settings): sources.append(try self.settings(app, settings, label))
-      case .folders, .home, .files: sources.append(try folders(part, label, sharing: &parents, telling: tell))
+      case .folders, .home, .files: sources.append(try folders(part, label, sharing: &parents, telling: tell, use))
       }
     }
     return sources
@@ -223,14 +235,14 @@ struct ChosenEverything {
 
   /// An app with an extension: it holds the app's lock only while it looks or exports.
   private func app(
-    _ app: MovableApp, _ label: Part.Label, telling tell: @escaping @Sendable (TransferEvent) -> Void
+    _ app: MovableApp, _ label: Part.Label, telling tell: @escaping @Sendable (TransferEvent) -> Void, _ told: AppUse
   ) throws(Failure) -> LabelledSource {
     let records = records
     var use = LabelledSource.Use(name: app.name, waits: waits) {
       let holder = (try? AppHome.ifThere(records)?.app(app.identifier).holder()) ?? nil
       return holder.map { "process \($0.process)" }
     } tell: {
-      tell(.notice($0))
+      told.tell(app.name, $0)
     }
     use.listsAnew = false
     return LabelledSource(
@@ -239,7 +251,7 @@ struct ChosenEverything {
 
   private func folders(
     _ part: ChosenPart, _ label: Part.Label, sharing parents: inout [[UInt8]: SharedDirectory],
-    telling tell: @escaping @Sendable (TransferEvent) -> Void
+    telling tell: @escaping @Sendable (TransferEvent) -> Void, _ told: AppUse
   ) throws(Failure) -> LabelledSource {
     let named = part.places.filter { $0.path.first != UInt8(ascii: "/") }
     let places = try? RootDestinations(
@@ -256,7 +268,7 @@ struct ChosenEverything {
     guard case .files(let app, _) = part.contents else { return LabelledSource(source, label, places: places) }
     var label = label
     label.homePaths = homePaths
-    return LabelledSource(source, label, places: places, use: use(app, telling: tell))
+    return LabelledSource(source, label, places: places, use: use(app, told))
   }
 
   private static let settings = Array("settings".utf8)
@@ -303,14 +315,12 @@ struct ChosenEverything {
   }
 
   /// Looks whether an app of files is in use at its turn.
-  private func use(
-    _ app: MovableApp, telling tell: @escaping @Sendable (TransferEvent) -> Void
-  ) -> LabelledSource.Use {
+  private func use(_ app: MovableApp, _ told: AppUse) -> LabelledSource.Use {
     let (home, known) = (home, known)
     return LabelledSource.Use(name: app.name, waits: waits) {
       known.use(of: app, in: home.directory)
     } tell: {
-      tell(.notice($0))
+      told.tell(app.name, $0)
     }
   }
 
@@ -337,6 +347,30 @@ struct ChosenEverything {
 }
 
 extension SendOptions {
+  /// How long an address may take to answer.
+  private static let answerPatience = Duration.seconds(8)
+
+  /// Fails if nothing answers at the address that the user has named, before anything is listed.
+  fileprivate func checkTarget(unless stop: StopSignal) throws(Failure) {
+    guard case .host(let place, _) = transfer.target, via == nil else { return }
+    do throws(SystemError) {
+      let deadline = BootInstant.now() + Self.answerPatience
+      for address in try SocketAddress.resolve(host: place.host, port: place.port) where !stop.isSet {
+        if (try? answers(address, until: deadline)) == true { return }
+      }
+    } catch {
+      throw Failure(.unreachable, error.description)
+    }
+    throw Failure(.unreachable, "nothing answers at \(VisibleText.of(place.text))")
+  }
+
+  private func answers(_ address: SocketAddress, until deadline: BootInstant) throws(SystemError) -> Bool {
+    let socket = try StreamSocket.connect(to: address)
+    var poller = try Poller()
+    if try poller.wait(for: .writable, on: socket.raw, until: deadline).isEmpty { return false }
+    return try socket.finishConnecting()
+  }
+
   /// The entries of a home that move, as its user has chosen them; nil for named paths and apps.
   func chosenEverything(
     home: [UInt8], _ interruption: Interruption, _ output: Output
@@ -347,8 +381,9 @@ extension SendOptions {
     let isContinued = try chosen.choose(continuing: TransferStore(home: home))
     if self.asks {
       let questioner = ProgramQuestioner(output: output, interruptions: [interruption.raw])
+      if !isContinued { try checkTarget(unless: interruption.early) }
       try chosen.measure(telling: questioner, until: interruption.early)
-      if !isContinued { try chosen.ask(questioner) }
+      try chosen.ask(questioner)
       return chosen
     }
     let asks = !json && !isContinued && Questioner() != nil

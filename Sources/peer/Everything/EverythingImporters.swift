@@ -35,12 +35,13 @@ final class EverythingImporters: Importers {
   /// Takes the folders into the directory of `folders`, which is a home, and the data of apps with
   /// extensions into `apps`.
   ///
-  /// - Parameter stop: ends the start of an app's extension.
+  /// - Parameters:
+  ///   - use: tells a person to close an app that is in use here; without it, the data of such an app is refused.
+  ///   - stop: ends the start of an app's extension, and the wait for an app's end.
   init(
     folders: FolderImporter, judging rule: ArrivalRule, home: SharedDirectory, knowing known: KnownApps,
     apps: AppHome, store: TransferStore? = nil, options: AppImporter.Options,
-    settings: SettingsLoader? = nil,
-    until stop: StopSignal,
+    settings: SettingsLoader? = nil, waiting use: AppUse? = nil, until stop: StopSignal,
     observer: @escaping @Sendable (HostNews) -> Void
   ) {
     area = folders.area
@@ -48,9 +49,10 @@ final class EverythingImporters: Importers {
     let asides = Asides()
     keyed = KeyedArrivals(
       area: folders.area, home: home, rule: rule, known: known,
-      replacesApps: options.replaces, store: store, settings: settings, asides: asides)
+      replacesApps: options.replaces, store: store, settings: settings, asides: asides, use: use, stop: stop)
     begun = KeyedArrivals(
-      area: folders.area, home: home, rule: rule, known: known, replacesApps: true, settings: settings, asides: asides
+      area: folders.area, home: home, rule: rule, known: known, replacesApps: true, settings: settings, asides: asides,
+      use: use, stop: stop
     ) { observer(.notice($0)) }
     self.apps = apps
     self.stop = stop

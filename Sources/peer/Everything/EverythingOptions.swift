@@ -134,7 +134,7 @@ extension EverythingImporters {
   /// The importers for a command line.
   convenience init(
     _ options: ReceiveOptions, home: [UInt8], knowing known: KnownApps, judging rule: ArrivalRule,
-    settings: SettingsLoader? = nil, until stop: StopSignal,
+    settings: SettingsLoader? = nil, waiting use: AppUse? = nil, until stop: StopSignal,
     telling tell: @escaping @Sendable (TransferEvent) -> Void
   ) throws(Failure) {
     let folders = try FolderImporter(
@@ -148,7 +148,7 @@ extension EverythingImporters {
     self.init(
       folders: folders, judging: rule, home: directory, knowing: known, apps: apps,
       store: TransferStore(home: home),
-      options: importing, settings: settings, until: stop,
+      options: importing, settings: settings, waiting: use, until: stop,
       observer: HostNews.telling(tell))
   }
 }

@@ -20,6 +20,10 @@ struct KeyedArrivals {
   var settings: SettingsLoader?
   /// The old data that the imports of this run have set aside.
   var asides = Asides()
+  /// Tells a person to close an app, whose data then waits; without it, the part of such an app is refused.
+  var use: AppUse?
+  /// Ends that wait.
+  var stop = StopSignal()
   /// Gets clauses for the user.
   var tell: @Sendable (String) -> Void = { _ in }
 
@@ -39,10 +43,31 @@ struct KeyedArrivals {
       let data = ArrivingData(arrival, paths: oldPaths(part.homePaths), tell: tell)
       return FolderImporter(
         area, existing: .setAside, places: try RootDestinations(arrival.places),
-        preparing: { (files) throws(Failure) in try data.prepare(files) },
+        preparing: { (files) throws(Failure) in
+          try wait(for: arrival, app)
+          try data.prepare(files)
+        },
         completing: loading(app, arrival), settingAside: { asides.note($0, of: app, tell) })
     case .role, .folders, .app, .unknown: throw Failure(notTaken: part)
     }
+  }
+
+  /// Waits until a person has closed the app.
+  private func wait(for arrival: Arrival, _ app: String) throws(Failure) {
+    guard let use, let user = known.use(ofArriving: app, in: home.directory) else { return }
+    use.tell(arrival.name, user)
+    do throws(SystemError) {
+      try AppUse.wait(unless: stop) { known.use(ofArriving: app, in: home.directory) }
+    } catch {
+      throw inUse(arrival, user)
+    }
+    use.tell(arrival.name, nil)
+  }
+
+  private func inUse(_ arrival: Arrival, _ user: String) -> Failure {
+    Failure(
+      .appInUse, "\(VisibleText.of(arrival.name)) is in use here: \(VisibleText.of(user))",
+      hint: DataHint.appInUse.text)
   }
 
   /// The places of a part's roots here.
@@ -129,11 +154,7 @@ struct KeyedArrivals {
         .nothingNewer,
         "what had arrived of \(VisibleText.of(arrival.name)) was changed here, and nothing is newer there")
     }
-    if let user = arrival.inUse {
-      throw Failure(
-        .appInUse, "\(VisibleText.of(arrival.name)) is in use here: \(VisibleText.of(user))",
-        hint: DataHint.appInUse.text)
-    }
+    if let user = arrival.inUse, use == nil { throw inUse(arrival, user) }
     guard arrival.settings.isEmpty || settings != nil else {
       throw Failure(
         .notInstalled,

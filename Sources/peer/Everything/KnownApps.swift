@@ -73,6 +73,11 @@ struct KnownApps {
     catalogue.use(of: app, in: home) { system.running(isElsewhere) }
   }
 
+  /// The program that uses what an app has in a home at this moment, for people.
+  func use(ofArriving app: String, in home: borrowing Directory) -> String? {
+    catalogue.arrival(of: app, in: home, running: system.running(isElsewhere))?.inUse
+  }
+
   /// The apps of which a home has data, and a note for each description or place that is not used.
   func apps(in home: borrowing Directory) -> (apps: [MovableApp], notes: [String]) {
     var mistakes = mistakes

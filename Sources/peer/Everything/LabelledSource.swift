@@ -13,7 +13,8 @@ final class LabelledSource: ItemSource {
     let waits: Bool
     /// The program that uses the data now, for people.
     let now: @Sendable () -> String?
-    let tell: @Sendable (String) -> Void
+    /// Gets the program while the part waits for its end, and then nil.
+    let tell: @Sendable (_ user: String?) -> Void
     /// Whether the items are listed anew when the app is closed.
     var listsAnew = true
     /// The seconds between two looks.
@@ -30,6 +31,11 @@ final class LabelledSource: ItemSource {
   private let label: Part.Label
   let places: RootDestinations?
   private let use: Use?
+  private let begun = Mutex(false)
+  /// Whether anything of the part may be on the other device, since it was to be sent in this run.
+  var hasBegun: Bool { begun.withLock { $0 } }
+  /// Whether it is the data of an app.
+  var isOfApp: Bool { use != nil }
 
   /// - Parameter places: where the roots are in the home, if their names are keys.
   init(_ source: any ItemSource, _ label: Part.Label, places: RootDestinations? = nil, use: Use? = nil) {
@@ -52,13 +58,17 @@ final class LabelledSource: ItemSource {
   func export(
     _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
   ) throws(Failure) -> ExportResult {
-    guard let use else { return try source.export(settings, for: request, begin: begin) }
+    guard let use else {
+      begun.withLock { $0 = true }
+      return try source.export(settings, for: request, begin: begin)
+    }
     if let user = use.now() {
       guard use.waits else { throw use.error(user) }
       try wait(for: use, user, unless: settings.stopSignal)
     }
     // The app has written since the plan was made, until it was closed.
     if use.listsAnew { _ = try source.prepare(until: settings.stopSignal) }
+    begun.withLock { $0 = true }
     let result = try source.export(settings, for: request, begin: begin)
     // Data that a program has begun to use meanwhile may be of two states.
     if let user = use.now() { throw use.error(user) }
@@ -67,22 +77,14 @@ final class LabelledSource: ItemSource {
 
   /// Asks a person to close the app, and waits until that is done.
   private func wait(for use: Use, _ user: String, unless stop: StopSignal) throws(Failure) {
-    use.tell("\(VisibleText.of(use.name)) is in use by \(VisibleText.of(user)): close it, and its data is sent")
+    use.tell(user)
     do throws(SystemError) {
-      let wakeup = try Wakeup()
-      let waking = stop.waking(wakeup)
-      defer { withExtendedLifetime(waking) {} }
-      var poller = try Poller()
-      while use.now() != nil {
-        let end = BootInstant(seconds: BootInstant.now().seconds + use.pause)
-        if !(try poller.wait(for: .readable, on: wakeup.raw, until: end)).isEmpty {
-          throw SystemError(reason: "stopped", operation: "wait")
-        }
-      }
+      try AppUse.wait(unless: stop, pause: use.pause, use.now)
     } catch {
       throw stop.isSet
         ? Failure(.stopped, "stopped") : Failure(.exportFailed, "the wait for an app failed", cause: error)
     }
+    use.tell(nil)
   }
 
   func withholding(for traits: DestinationTraits) -> Withholding { source.withholding(for: traits) }

@@ -74,7 +74,8 @@ struct PlanTable {
     inventory.entries.indices.filter { choice.contains($0) }.map { inventory.entries[$0] }
   }
 
-  private var total: String {
+  /// What is chosen, in a line.
+  var total: String {
     let entries = chosen
     let sizes = entries.compactMap(\.size?.tally)
     let sum = sizes.reduce(Tally()) { $0.adding($1) }

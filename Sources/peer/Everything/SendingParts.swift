@@ -48,9 +48,9 @@ struct SendingParts: Sendable {
 
   /// The parts that the user has chosen of a home.
   init(
-    _ everything: ChosenEverything, telling tell: @escaping @Sendable (TransferEvent) -> Void
+    _ everything: ChosenEverything, telling tell: @escaping @Sendable (TransferEvent) -> Void, _ use: AppUse
   ) throws(Failure) {
-    (sources, folders) = (try everything.sources(telling: Self.once(tell)), nil)
+    (sources, folders) = (try everything.sources(telling: Self.once(tell), use), nil)
   }
 
   /// Tells each notice once: the apps of one device have the same to say about it.
