@@ -78,6 +78,10 @@ package struct PageServer: ~Copyable {
       hadTicket = hasTicket
       let isShown = connections.contains { $0.connection.isStream }
       let isNeeded = program.isNeeded(isShown: isShown)
+      if program.wantsPage(isShown: isShown) {
+        program.open(try newAddress())
+        end = max(end, now + Gate.lifeOfTicket)
+      }
       // A page that came in time has used its ticket.
       if isShown { end = now + Self.patience } else if isNeeded { end = max(end, now + Self.patience) }
       if now >= end { return false }

@@ -31,6 +31,11 @@ package enum Route: Equatable, Sendable {
     case page = "index.html"
     case style = "page.css"
     case script = "page.js"
+    case elements = "elements.js"
+    case state = "state.js"
+    case new = "new.js"
+    case old = "old.js"
+    case moving = "moving.js"
     case texts = "texts.js"
     case foreign = "foreign.js"
     case icon = "icon.svg"
@@ -43,7 +48,7 @@ package enum Route: Equatable, Sendable {
       switch self {
       case .page: "text/html; charset=utf-8"
       case .style: "text/css; charset=utf-8"
-      case .script, .texts, .foreign: "text/javascript; charset=utf-8"
+      case .script, .elements, .state, .new, .old, .moving, .texts, .foreign: "text/javascript; charset=utf-8"
       case .icon: "image/svg+xml"
       }
     }
@@ -77,6 +82,10 @@ package protocol PageProgram: AnyObject, Sendable {
   /// Whether something runs, or has ended and no page has shown it. `isShown` is whether a page reads
   /// the events.
   func isNeeded(isShown: Bool) -> Bool
+  /// Whether a page is to be opened now: a person was asked to close the browser that showed it.
+  func wantsPage(isShown: Bool) -> Bool
+  /// Opens a page with an address for a browser.
+  func open(_ address: String)
   /// Called when no ticket works any more.
   func endTickets()
 }

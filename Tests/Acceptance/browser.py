@@ -1,5 +1,6 @@
-"""A browser on one device of a network, driven by the WebDriver protocol of W3C."""
+"""Browsers on devices of a network: Chromium by the WebDriver protocol of W3C, Firefox by its own Marionette."""
 
+import contextlib
 import ctypes
 import http.client
 import json
@@ -37,17 +38,112 @@ def connect(space, port):
     return found[0]
 
 
-class Browser:
-    """A browser with a profile of its own."""
+class Page:
+    """A browser's page, by four acts of a driver: `open`, `run`, `click_on`, `press`."""
 
-    def __init__(self, device, home):
+    def text(self):
+        return self.run("return document.body.innerText")
+
+    def until(self, words):
+        """Waits until the page says something."""
+        self.wait(f"'{words}'", lambda: words in self.text())
+
+    def wait(self, what, condition):
+        """Waits until a condition is true, and returns its value; a failure tells what the page says."""
+        try:
+            return wait_for(what, PATIENCE, condition)
+        except Failure:
+            raise Failure(f"the page does not show {what}, but: {self.text()[:600]}") from None
+
+    def find(self, selector, words=""):
+        """The first enabled element of a selector that has these words, as soon as there is one."""
+        script = ("return [...document.querySelectorAll(arguments[0])]"
+                  ".find((node) => !node.disabled && node.textContent.includes(arguments[1])) ?? null")
+        return self.wait(f"'{words}' ({selector})", lambda: self.run(script, selector, words))[ELEMENT]
+
+    def click(self, selector, words=""):
+        self.click_on(self.find(selector, words))
+
+    def type(self, *keys):
+        """Types into what has the focus."""
+        actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        self.press({"actions": [{"type": "key", "id": "keys", "actions": actions}]})
+
+    def reach(self, selector, words=""):
+        """Presses Tab until an element has the focus."""
+        script = "return document.activeElement.matches(arguments[0]) && document.activeElement.textContent.includes(arguments[1])"
+        self.find(selector, words)
+        for _ in range(80):
+            if self.run(script, selector, words):
+                return
+            self.type(KEYS["tab"])
+        raise Failure(f"no key reaches '{words}' ({selector})")
+
+
+class Firefox(Page):
+    """A Firefox that runs with --marionette on a device."""
+
+    def __init__(self, device):
+        self.socket = wait_for("Firefox", PATIENCE, lambda: self.reached(device.network.space(device.name)))
+        self.file = self.socket.makefile("rb")
+        self.number = 0
+        self.receive()
+        self.tell("WebDriver:NewSession", {})
+
+    @staticmethod
+    def reached(space):
+        try:
+            return connect(space, 2828)
+        except Failure:
+            return None
+
+    def receive(self):
+        digits = b""
+        while not digits.endswith(b":"):
+            digits += self.file.read(1) or b":"
+        return json.loads(self.file.read(int(digits[:-1] or 0)) or b"null")
+
+    def tell(self, command, value):
+        self.number += 1
+        message = json.dumps([0, self.number, command, value])
+        self.socket.sendall(f"{len(message.encode())}:{message}".encode())
+        answer = self.receive()
+        if answer is None or answer[2]:
+            raise Failure(f"Firefox: {answer and answer[2]['message'][:300]}")
+        return answer[3]
+
+    def open(self, address):
+        self.tell("WebDriver:Navigate", {"url": address})
+
+    def run(self, script, *arguments):
+        return self.tell("WebDriver:ExecuteScript", {"script": script, "args": list(arguments)})["value"]
+
+    def click_on(self, element):
+        self.tell("WebDriver:ElementClick", {"id": element})
+
+    def press(self, actions):
+        self.tell("WebDriver:PerformActions", actions)
+
+    def picture(self):
+        return self.tell("WebDriver:TakeScreenshot", {"full": True})["value"]
+
+    def quit(self):
+        """Ends the browser, as its user does."""
+        self.tell("Marionette:Quit", {"flags": ["eForceQuit"]})
+        self.socket.close()
+
+
+class Browser(Page):
+    """A Chromium with a profile of its own, or one that runs already and listens to a debugger."""
+
+    def __init__(self, device, home, debugged=None):
         self.space = device.network.space(device.name)
         driver = subprocess.Popen(
             [*device.enter, "chromedriver", "--port=0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             env={**os.environ, "HOME": home})
         device.work.undone.callback(end, driver)
         self.port = next(int(found[1]) for found in map(lambda line: re.search(r"successfully on port (\d+)", line.decode()), driver.stdout) if found)
-        options = {"args": [*ARGUMENTS, f"--user-data-dir={home}/browser"], "binary": "/usr/bin/chromium"}
+        options = {"debuggerAddress": debugged} if debugged else {"args": [*ARGUMENTS, f"--user-data-dir={home}/browser"], "binary": "/usr/bin/chromium"}
         self.session = self.ask("POST", "/session", {"capabilities": {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": options}}})["sessionId"]
         device.work.undone.callback(self.close)
 
@@ -77,40 +173,18 @@ class Browser:
         """Runs a function's body in the page; returns its result."""
         return self.tell("POST", "/execute/sync", {"script": script, "args": list(arguments)})
 
-    def text(self):
-        return self.run("return document.body.innerText")
+    def click_on(self, element):
+        self.tell("POST", f"/element/{element}/click", {})
 
-    def until(self, words):
-        """Waits until the page says something."""
-        self.wait(f"'{words}'", lambda: words in self.text())
+    def press(self, actions):
+        self.tell("POST", "/actions", actions)
 
-    def wait(self, what, condition):
-        """Waits until a condition is true, and returns its value; a failure tells what the page says."""
-        try:
-            return wait_for(what, PATIENCE, condition)
-        except Failure:
-            raise Failure(f"the page does not show {what}, but: {self.text()[:600]}") from None
+    def picture(self):
+        return self.tell("GET", "/screenshot")
 
-    def find(self, selector, words=""):
-        """The first enabled element of a selector that has these words, as soon as there is one."""
-        script = ("return [...document.querySelectorAll(arguments[0])]"
-                  ".find((node) => !node.disabled && node.textContent.includes(arguments[1])) ?? null")
-        return self.wait(f"'{words}' ({selector})", lambda: self.run(script, selector, words))[ELEMENT]
-
-    def click(self, selector, words=""):
-        self.tell("POST", f"/element/{self.find(selector, words)}/click", {})
-
-    def type(self, *keys):
-        """Types into what has the focus."""
-        actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
-        self.tell("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
-
-    def reach(self, selector, words=""):
-        """Presses Tab until an element has the focus."""
-        script = "return document.activeElement.matches(arguments[0]) && document.activeElement.textContent.includes(arguments[1])"
-        self.find(selector, words)
-        for _ in range(40):
-            if self.run(script, selector, words):
-                return
-            self.type(KEYS["tab"])
-        raise Failure(f"no key reaches '{words}' ({selector})")
+    def quit(self):
+        """Ends a browser that runs by itself, as its user does."""
+        # It may end before it has answered.
+        with contextlib.suppress(Failure):
+            self.tell("POST", "/goog/cdp/execute", {"cmd": "Browser.close", "params": {}})
+        self.session = None

@@ -258,6 +258,10 @@ def browser():
     return None if shutil.which("chromedriver") and shutil.which("chromium") else "chromedriver is missing here: chromium-driver"
 
 
+def firefox():
+    return None if shutil.which("firefox-esr") else "firefox-esr is missing here"
+
+
 def avahi():
     tools = [tool for tool in ("avahi-daemon", "avahi-browse", "dbus-daemon") if not shutil.which(tool)]
     return f"{', '.join(tools)} missing here" if tools else None

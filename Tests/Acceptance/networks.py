@@ -92,11 +92,19 @@ class Device:
         self.network, self.work, self.name = network, network.work, name
         self.home = f"{network.work.path}/{name}-{next(NUMBERS)}"
         self.bus = None
+        self.processes = []
 
     @property
     def enter(self):
         """The command that runs another one there."""
-        return ["nsenter", f"--net=/run/netns/{self.network.space(self.name)}"]
+        return ["nsenter", f"--net=/run/netns/{self.network.space(self.name)}", *self.processes]
+
+    def set_apart(self):
+        """From now on, it has processes of its own, of which the other devices see none."""
+        first = self.background("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", "echo up; exec sleep infinity")
+        first.stdout.readline()
+        with open(f"/proc/{first.pid}/task/{first.pid}/children", encoding="ascii") as file:
+            self.processes = [f"--target={file.read().split()[0]}", "--pid", "--mount"]
 
     def start(self, *arguments, text=""):
         """Runs the command there."""

@@ -72,7 +72,9 @@ class Person:
         require(False, "no command runs for the page")
 
     def make_ready(self):
-        self.browser.click("button", "Make this computer ready")
+        """Says that what is here stays, which is asked where an app has data here."""
+        self.browser.until("Some apps have data here")
+        self.browser.click("button", "Continue")
 
     def code(self):
         """The code that the page shows, as soon as it does."""
@@ -125,7 +127,6 @@ def test_moving_in_two_browsers(work):
     first = new.assistant()
     new.browser.click("#new")
     only_a_vpn(new)
-    new.make_ready()
     expired(new)
     code = new.code()
 
@@ -141,26 +142,30 @@ def test_moving_in_two_browsers(work):
     old.browser.find("#code")
     old.browser.type(*mistyped(code), KEYS["enter"])
     old.browser.until("One digit is wrong")
+    equal(old.browser.run("return document.getElementById('code').getAttribute('aria-invalid')"), "true", "what a screen reader hears of the field")
     old.browser.run("document.getElementById('code').value = ''")
     old.browser.type(*other_code(code), KEYS["enter"])
-    old.browser.until("the code did not match")
-    new.browser.until("A wrong code was entered")
+    old.browser.until("Wrong code. 2 tries left")
+    new.browser.until("A wrong code was typed")
     code = new.browser.run("return document.getElementById('shown').textContent")
     old.browser.find("#code")
     old.browser.type(*code, KEYS["enter"])
+    old.browser.until("Accept the move on")
 
     new.browser.until("wants to send")
     new.browser.click("button", "Take what is chosen")
-    old.browser.until(f"process {os.getpid()}")
+    old.browser.until(f"Close App {FINE}")
+    require(old.browser.run("return document.activeElement.tagName") == "H1", "the reason has no focus")
     new.vanish(first)
     old.browser.until("The connection is interrupted")
     new.browser.until("The move has ended")
     new.browser.click("button", "Start again")
-    new.make_ready()
     wait_for("the connection", PATIENCE, lambda: "is interrupted" not in old.browser.text())
     lock.close()
     old.browser.until("Not everything has arrived")
-    require(f"App {BUSY}" in old.browser.text() and "did not arrive" in old.browser.text(), f"the part is not named: {old.browser.text()}")
+    first_end = old.browser.run("return document.querySelector('#ends li').innerText")
+    require(f"App {BUSY}" in first_end and "did not arrive" in first_end and "On the new computer, the app has data already" in first_end, f"the part is not named first: {first_end}")
+    require("--" not in old.browser.text() and "peer " not in old.browser.text(), f"a terminal's words: {old.browser.text()}")
     new.browser.close()
     equal(new.read("Documents/letter"), "letter", "the document")
     equal(new.read(f".config/{FINE}/settings"), FINE, "the data of an app")

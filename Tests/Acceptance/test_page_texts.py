@@ -40,7 +40,6 @@ def test_texts_of_the_other_device(work):
         file.write(DESCRIPTION.format(name=NAME))
     new.assistant()
     new.browser.click("#new")
-    new.make_ready()
     code = new.code()
     sender = old.start("send", "--everything", "--to", "10.99.0.2", "--label", LABEL, "--code-file", "-", "--json", text=f"{code}\n")
     new.browser.until("wants to send")

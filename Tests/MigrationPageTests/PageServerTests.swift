@@ -14,6 +14,8 @@ import Testing
     let calls = Mutex<[Call]>([])
     let isRunning = Mutex(true)
     let ends = Mutex(0)
+    let opened = Condition<[String]>([])
+    let wants = Mutex(false)
 
     init() throws { events = try PageEvents() }
 
@@ -25,6 +27,13 @@ import Testing
     }
 
     func isNeeded(isShown: Bool) -> Bool { isRunning.withLock { $0 } }
+
+    func wantsPage(isShown: Bool) -> Bool { wants.withLock { exchange(&$0, with: false) } && !isShown }
+
+    func open(_ address: String) {
+      opened.withLock { $0.append(address) }
+      opened.broadcast()
+    }
 
     func endTickets() { ends.withLock { $0 += 1 } }
   }
@@ -103,6 +112,15 @@ import Testing
     expect(answer.hasSuffix("\r\n\r\n\(served.secret)"))
     expect(status(try served.ask(request)), is: 403)
     expect(served.keeper.ends.withLock { $0 }, is: 1)
+  }
+
+  @Test func `a page that was closed for the move is opened again, by a ticket that works`() throws {
+    let served = try Served()
+    served.keeper.wants.withLock { $0 = true }
+    served.keeper.events.add("{}")
+    let address = try #require(served.keeper.opened.wait(until: .now() + .seconds(30)) { $0.first })
+    let ticket = address.drop { $0 != "#" }.dropFirst()
+    expect(status(try served.ask(served.request("POST /exchange", served.origin, "X-Peer-Ticket: \(ticket)"))), is: 200)
   }
 
   @Test func `without the secret there are no events, no effects and no tickets`() throws {

@@ -38,6 +38,19 @@ import Testing
     expect(options.takesEverything && options.asks && options.json && options.importing.replaces)
   }
 
+  @Test func `over SSH there is no browser, unless a screen leads back`() {
+    func isFarAway(_ names: String...) -> Bool {
+      Assistant.isFarAway { name in names.contains(name) ? [0x61] : nil }
+    }
+    expect(isFarAway("SSH_CONNECTION") && !isFarAway() && !isFarAway("SSH_CONNECTION", "DISPLAY"))
+    expect(!isFarAway("SSH_CONNECTION", "WAYLAND_DISPLAY"))
+  }
+
+  @Test func `what prevents the page is shown as text`() {
+    let page = LeadingFile.content(saying: ["<a> & 'b'", "c"])
+    expect(page.contains("<p>&lt;a&gt; &amp; 'b'</p>\n<p>c</p>"))
+  }
+
   @Test func `a click answers the question that it was made for, once, and no later one`() {
     func line(_ event: String, _ rest: String) -> String { "{\"event\":\"\(event)\",\(rest)}" }
     var question = AssistantProgram.OpenQuestion()

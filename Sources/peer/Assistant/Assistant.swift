@@ -16,11 +16,38 @@ enum Assistant {
     do {
       return try run(opensBrowser)
     } catch {
+      if opensBrowser, !Terminal.isTerminal(StandardStream.error.rawValue) { show(error) }
       return Output(.sender, json: false).fail(error)
     }
   }
 
+  /// Shows a failure to a person who has started the assistant from a menu: in the browser, or else as a
+  /// notification.
+  private static func show(_ failure: Failure) {
+    let places = LeadingFile.places((try? Home.forRecords()) ?? [])
+    let texts = ["The assistant cannot start: \(failure.message)."] + [failure.hint].compactMap(\.self)
+    do throws(SystemError) {
+      guard let file = LeadingFile.write(page: LeadingFile.content(saying: texts), in: places) else {
+        throw SystemError(reason: "no place for a file", operation: "show")
+      }
+      _ = try UserProgram("xdg-open", [String(decoding: file, as: UTF8.self)])
+    } catch {
+      _ = try? UserProgram("notify-send", ["Move to a New Computer", texts.joined(separator: " ")])
+    }
+  }
+
+  /// Whether no browser of this computer could show anything to the person at the terminal.
+  static func isFarAway(_ variable: (String) -> [UInt8]? = Environment.bytes) -> Bool {
+    variable("SSH_CONNECTION") != nil && variable("DISPLAY") == nil && variable("WAYLAND_DISPLAY") == nil
+  }
+
   private static func run(_ opensBrowser: Bool) throws(Failure) -> Int32 {
+    if opensBrowser, isFarAway() {
+      throw Failure(
+        .usage, "the page needs a browser on this computer, and you are at it by SSH",
+        hint: "At terminals, 'peer receive --everything' on the new computer and 'peer send --everything' on the old "
+          + "one do the same.")
+    }
     let page = try PageFolder.open()
     let home = try Home.forRecords()
     let places = LeadingFile.places(home)
@@ -35,7 +62,11 @@ enum Assistant {
       // An assistant that was killed leaves its own.
       LeadingFile.removeAll(in: places)
       defer { LeadingFile.removeAll(in: places) }
-      let program = try AssistantProgram(page) { LeadingFile.removeAll(in: places) }
+      let program = try AssistantProgram(page) {
+        open($0, opensBrowser, by: places)
+      } forgettingTickets: {
+        LeadingFile.removeAll(in: places)
+      }
       var server = try PageServer(program)
       try file.truncate(to: 0)
       try file.write(at: 0, Array("\(server.port) \(server.secret)\n".utf8).span)

@@ -17,6 +17,8 @@ final class AssistantProgram: PageProgram {
     var isUnseen = false
     /// Whether no new process may start.
     var isEnding = false
+    /// Whether a person was asked to close an app: perhaps the browser that shows the page.
+    var hasAskedToClose = false
   }
 
   /// A transfer that runs.
@@ -38,14 +40,20 @@ final class AssistantProgram: PageProgram {
 
   let events: PageEvents
   private let page: PageFolder
+  private let show: @Sendable (_ address: String) -> Void
   private let forget: @Sendable () -> Void
   private let state = Condition(State())
 
   /// - Parameters:
   ///   - page: the page's files.
+  ///   - show: opens an address in a browser.
   ///   - forget: removes the files with tickets.
-  init(_ page: PageFolder, forgettingTickets forget: @escaping @Sendable () -> Void) throws(SystemError) {
+  init(
+    _ page: PageFolder, showing show: @escaping @Sendable (_ address: String) -> Void,
+    forgettingTickets forget: @escaping @Sendable () -> Void
+  ) throws(SystemError) {
     self.page = page
+    self.show = show
     self.forget = forget
     events = try PageEvents()
     events.begin(with: Self.line("idle"))
@@ -60,11 +68,22 @@ final class AssistantProgram: PageProgram {
     }
   }
 
+  /// The page comes back at the end: its browser may be what moves.
+  func wantsPage(isShown: Bool) -> Bool {
+    state.withLock { state in
+      guard state.hasAskedToClose, state.isUnseen, state.child == nil else { return false }
+      state.hasAskedToClose = false
+      return !isShown
+    }
+  }
+
+  func open(_ address: String) { show(address) }
+
   func endTickets() { forget() }
 
   func perform(_ call: Call, _ form: [String: String]) -> Status {
     switch call {
-    case .look: return look()
+    case .look: return look(listingApps: form["apps"] == "yes")
     case .send, .receive:
       guard let arguments = Self.arguments(call, form) else { return .malformed }
       return start(call, arguments)
@@ -138,7 +157,7 @@ final class AssistantProgram: PageProgram {
   private func start(_ call: Call, _ arguments: [String]) -> Status {
     let isFree = state.withLock { state in
       let isFree = state.child == nil && !state.isEnding
-      if isFree { state.isIdle = false }
+      if isFree { (state.isIdle, state.hasAskedToClose) = (false, false) }
       return isFree
     }
     guard isFree else { return .conflict }
@@ -157,7 +176,10 @@ final class AssistantProgram: PageProgram {
 
   private func take(_ line: String) {
     if line.hasPrefix("{\"event\":\"progress\"") { return events.show(progress: line) }
-    state.withLock { $0.child?.question.note(line) }
+    state.withLock { state in
+      state.child?.question.note(line)
+      if line.hasPrefix("{\"event\":\"appInUse\"") { state.hasAskedToClose = true }
+    }
     events.add(line)
   }
 
@@ -177,8 +199,8 @@ final class AssistantProgram: PageProgram {
     return .done
   }
 
-  /// Looks for waiting computers, and for a migration that can go on.
-  private func look() -> Status {
+  /// Looks for waiting computers, and for a migration that can go on; and for the apps that have data here.
+  private func look(listingApps isListing: Bool) -> Status {
     let isFree = state.withLock { state in
       let isFree = !state.isLooking && !state.isEnding && state.isIdle
       state.isLooking = state.isLooking || isFree
@@ -187,11 +209,23 @@ final class AssistantProgram: PageProgram {
     guard isFree else { return .conflict }
     events.begin(with: Self.line("idle"))
     do throws(SystemError) {
-      try run(["resume", "list", "--json"], { [self] in events.add($0) }, ended: {}, left: { [self] _ in search() })
+      try run(
+        ["resume", "list", "--json"], { [self] in events.add($0) }, ended: {},
+        left: { [self] _ in if isListing { listApps() } else { search() } })
     } catch {
       endLooking()
     }
     return .done
+  }
+
+  private func listApps() {
+    do throws(SystemError) {
+      try run(
+        ["app", "list", "--all", "--json"], { [self] in events.add($0) },
+        ended: { [self] in events.add(Self.line("listed")) }, left: { [self] _ in search() })
+    } catch {
+      search()
+    }
   }
 
   private func search() {

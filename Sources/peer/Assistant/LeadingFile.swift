@@ -22,13 +22,18 @@ enum LeadingFile {
 
   /// Writes the file in the first folder that no other user can change; nil if there is none.
   static func write(_ address: String, in places: [[UInt8]]) -> [UInt8]? {
+    write(page: content(leadingTo: address), in: places)
+  }
+
+  /// The same with another document.
+  static func write(page: String, in places: [[UInt8]]) -> [UInt8]? {
     for place in places {
-      if let path = try? write(address, below: place) { return path }
+      if let path = try? write(page: page, below: place) { return path }
     }
     return nil
   }
 
-  private static func write(_ address: String, below place: [UInt8]) throws -> [UInt8] {
+  private static func write(page: String, below place: [UInt8]) throws -> [UInt8] {
     try TransferStore.check(place, hint: "")
     let above = try Directory.open(place)
     // Another start may have made it.
@@ -39,7 +44,7 @@ enum LeadingFile {
       throw SystemError(reason: "it has other files", operation: "use")
     }
     let name = Array("\(CurrentProcess.id).html".utf8)
-    try folder.replaceFile(name, with: Array(content(leadingTo: address).utf8))
+    try folder.replaceFile(name, with: Array(page.utf8))
     return Array([place, folderName, name].joined(separator: [UInt8(ascii: "/")]))
   }
 
@@ -69,6 +74,18 @@ enum LeadingFile {
     let names = try folder.names()
     for name in names.filter(isOwn) { try folder.remove(name) }
     if names.allSatisfy(isOwn) { try above.removeDirectory(folderName) }
+  }
+
+  /// A document that says why there is no page.
+  static func content(saying texts: [String]) -> String {
+    let signs: [Character: String] = ["&": "&amp;", "<": "&lt;", ">": "&gt;"]
+    let paragraphs = texts.map { text in "<p>" + text.map { signs[$0] ?? String($0) }.joined() + "</p>\n" }
+    return """
+      <!doctype html>
+      <meta charset="utf-8">
+      <title>Move to a new computer</title>
+      \(paragraphs.joined())
+      """
   }
 
   /// The document, which leads on at once, or by a click.
