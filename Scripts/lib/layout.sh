@@ -34,6 +34,8 @@ lay_out() {
   copy Sources/MigrationApps/Descriptions "$stage/share/peer/known-apps"
   copy Sources/MigrationPage/Page "$stage/share/peer/page"
   copy Scripts/lib/peer.desktop "$stage/share/applications/peer.desktop"
+  # A desktop may have another PATH than a shell.
+  sed -i "s|^Exec=peer |Exec=\"$prefix/bin/peer\" |" "$stage/share/applications/peer.desktop"
   copy Sources/MigrationPage/Page/icon.svg "$stage/share/icons/hicolor/scalable/apps/peer.svg"
   lay_out_documents "$stage/share/doc/peer" "$prefix"
   umask "$old_umask"
