@@ -215,7 +215,9 @@ struct HumanReport: Report {
   }
 
   mutating func fail(_ failure: Failure) -> Rendering {
-    var rendering = say(failure.text.dropLast())
+    let isOnTerminal = if case .terminal = surface { true } else { false }
+    let text = isOnTerminal ? failure.text(columns: Self.failureColumns) : failure.text
+    var rendering = say(text.dropLast())
     if migration.isOver, let table = migration.table(command) {
       rendering.standardOutput += table.text(columns: Self.failureColumns, after: failure)
     }

@@ -219,7 +219,8 @@ struct IncomingPlan {
   /// The first question.
   var prompt: String {
     let hasApps = entries.contains { $0.arrival.classes.contains(.apps) && !permissions.contains(.apps) }
-    return hasApps ? "Accept this? [y: files and apps' data, files: only files, N] " : "Accept this? [y/N] "
+    let without = entries.count > 1 ? ", y without 2" : ""
+    return "Accept this? [y\(hasApps ? ": also apps' data, files: only files" : "")\(without), N] "
   }
 
   /// The question about secrets.
@@ -244,11 +245,11 @@ struct IncomingPlan {
     [
       "label": question.label, "address": question.address, "parts": entries.map(\.members),
       "availableBytes": availableBytes,
-    ]
       "refused": question.refused.map { refused in
         ["part": refused.part.name, "items": IfGiven(refused.part.items), "bytes": IfGiven(refused.part.bytes)]
           + refused.fault.members
       },
+    ]
   }
 }
 

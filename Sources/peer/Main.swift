@@ -44,7 +44,7 @@ import PeerTransfer
   private static func run(_ command: Command) -> Int32 {
     switch command {
     case .nothing:
-      StandardStream.error.write(HelpText.of(nil))
+      StandardStream.error.write(Overview.short)
       return ExitCode.usage
     case .help(let topic): return show(HelpText.of(topic))
     case .manual(let page): return show(page.text)

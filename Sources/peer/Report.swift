@@ -51,6 +51,18 @@ extension Failure {
     "peer: error: \(message)\n" + (hint.map { "peer: hint: \($0)\n" } ?? "")
   }
 
+  /// The same in lines for a terminal. A command at the end of the hint has a line of its own, and is not divided.
+  func text(columns: Int) -> String {
+    let hint = hint.map { hint in
+      guard !hint.hasSuffix("."), let colon = hint.ranges(of: ": ").last else { return (hint, "") }
+      return (String(hint[..<colon.lowerBound]) + ":", "  \(hint[colon.upperBound...])\n")
+    }
+    func lines(_ text: String) -> String {
+      TextWrapping.lines(TextWrapping.words(text), columns: columns - 1).map { $0 + "\n" }.joined()
+    }
+    return lines("peer: error: \(message)") + (hint.map { lines("peer: hint: \($0.0)") + $0.1 } ?? "")
+  }
+
   /// What a person reads who has mistyped an answer, and is asked again.
   var correction: String { "\(message). \(hint ?? "")" }
 

@@ -140,7 +140,9 @@ extension SenderTrial {
     var interrupted = SenderTrial.streaming()
     expect(interrupted.cut(Failure(told: Close(.interrupted, "away"))), is: [note])
     expect(
-      interrupted.engine.phaseName, is: "finishing connectionLost: the other device stopped: it was interrupted there")
+      interrupted.engine.phaseName,
+      is: "finishing connectionLost: the other device stopped: it was interrupted there "
+        + "(Start the same command on both devices again.)")
     var broken = SenderTrial.streaming()
     expect(broken.cut(Failure(.violation, "nonsense")), is: [note])
     expect(broken.engine.phaseName, is: "finishing failed: nonsense")

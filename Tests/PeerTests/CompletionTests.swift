@@ -35,6 +35,7 @@ import Testing
     expect(words("code", ""), is: ["new"])
     expect(words("device", ""), is: ["list", "name", "forget"])
     expect(offer("device", "name", "") == .knownDevices && offer("device", "forget", "") == .knownDevices)
+    expect(offer("send", "--everything", "--skip", ""), is: .entries)
     expect(words("resume", ""), is: ["list"])
     expect(words("completion", ""), is: Shell.allCases.map(\.rawValue))
     expect(words("help", ""), is: all)

@@ -40,6 +40,7 @@ extension Close {
     default: break
     }
     return switch code {
+    case .interrupted: DataHint.runAgain.text
     case .version: "Update peer on both devices."
     case .exists: DataHint.namesTakenThere.text
     case .noSpace where bytes?.isShort != true && items?.isShort == true: Close.Space.entriesHint

@@ -32,6 +32,8 @@ struct Completion: Equatable {
     case transfers
     case devices
     case knownDevices
+    /// The folders and files at the top of the home.
+    case entries
   }
 
   /// The part of the same word before it, as `--to=`.
@@ -116,7 +118,7 @@ extension Completion {
   var firstLine: String {
     let kind =
       switch offer {
-      case .words, .apps, .owners, .transfers, .devices, .knownDevices: "words"
+      case .words, .apps, .owners, .transfers, .devices, .knownDevices, .entries: "words"
       case .files: "files"
       case .directories: "directories"
       }
@@ -137,6 +139,7 @@ extension Completion {
       case .transfers: (try? Self.transfers()) ?? []
       case .devices: (try? Self.devices()) ?? []
       case .knownDevices: (try? Self.knownDevices()) ?? []
+      case .entries: (try? Self.entries()) ?? []
       }
     return candidates.map { "\($0.word)\t\($0.meaning)\n" }.joined()
   }
@@ -146,6 +149,12 @@ extension Completion {
       let name = app.bundle.displayName.map { "\(VisibleText.of($0)) " } ?? ""
       return Candidate(word: app.identifier, meaning: name + VisibleText.of(app.bundle.version))
     }
+  }
+
+  private static func entries() throws -> [Candidate] {
+    let names = try Directory.open(try Home.ofUser(hint: "")).names()
+    return names.filter { $0.first != UInt8(ascii: ".") }.compactMap { String(validating: $0, as: UTF8.self) }.sorted()
+      .map { Candidate(word: $0, meaning: "") }
   }
 
   private static func transfers() throws -> [Candidate] {
@@ -250,6 +259,7 @@ extension Completion {
       case .app: .apps
       case .owner: .owners
       case .transfer: .transfers
+      case .entry: .entries
       case .device: Self.canBeginAddress(typed) ? .devices : .words([])
       case .knownDevice: .knownDevices
       case .command: .words(commands)

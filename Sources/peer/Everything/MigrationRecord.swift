@@ -62,6 +62,8 @@ struct MigrationRecord: Sendable {
   /// these. `command` is the command line of this device, to be pasted.
   func table(_ command: String) -> MigrationTable? {
     if parts.isEmpty && leftOut.isEmpty && refusedRoots.isEmpty && advice.isEmpty { return nil }
+    let isOfEverything = command.contains(" send --everything")
+    let rows = isOfEverything ? rows.map(\.ofEverything) : rows
     return MigrationTable(rows: rows, leftOut: leftOut, next: next(command) + advice)
   }
 
@@ -104,7 +106,8 @@ struct MigrationRecord: Sendable {
       return row
     case .failure(let failure):
       return MigrationTable.Row(
-        name: name, state: .failed, isDeclined: end.isDeclined, reason: failure.message, hint: failure.hint)
+        name: name, state: .failed, isDeclined: end.isDeclined, isOfOtherKind: failure.code == .told(.otherApp),
+        reason: failure.message, hint: failure.hint)
     }
   }
 

@@ -81,6 +81,8 @@ enum ValueKind: Equatable, Sendable {
   case device
   /// A device that needs no code.
   case knownDevice
+  /// The name of something that `peer send --everything` moves.
+  case entry
   /// The words of a command, as after `peer help`.
   case command
 }

@@ -22,6 +22,16 @@ enum Overview {
       Code shown on new-laptop (192.0.2.7): 4829-1367
     """
 
+  /// The answer to no command at all.
+  static let short = """
+    peer moves files, folders and the data of apps from one computer to another.
+      peer assistant       the move to a new computer, on a page in your browser
+      peer receive [DIR]   at the computer that receives; it shows a code
+      peer send PATH...    at the other one; it asks for the code
+    'peer help' lists all commands, and 'peer help COMMAND' describes one.
+
+    """
+
   static let resuming = "To resume an interrupted transfer, run its command again."
 
   /// The commands that do something, in the order of the overview.

@@ -79,7 +79,7 @@ extension CommandDescription {
       "--home", "DIR", .directory,
       "With --everything, another home on this device, such as that of a dead computer's disk."),
     .repeatable(
-      "--skip", "NAME", .path,
+      "--skip", "NAME", .entry,
       "With --everything, leave out the folder, file or app of this name. May be repeated."),
     .flag("--dry-run", "With --everything, show the list, and send nothing."),
     .flag(
