@@ -31,6 +31,9 @@ def chart(works, where):
             lines.append(text(LEFT + width + 8, top + BAR - 3, f'{one["seconds"]:.2f} s'))
             top += STEP
         top += GAP
+    if any(one["name"] == "floor" for work in works for one in work["contestants"]):
+        lines.append(text(0, top + 6, "The floor is a bare copy, with only the work that each of them has: no pairing, no resuming, no links."))
+        top += 18
     lines.append(text(0, top + 6, (
         f'Seconds, shorter is better. Medians of {works[0]["contestants"][0]["runs"]}, loopback, {where}; '
         f"{os.cpu_count()} × {processor()}.")))
