@@ -239,6 +239,7 @@ need_networks() {
   need dconf-cli dconf
   need nftables nft
   need chromium-driver chromedriver
+  need firefox-esr firefox-esr
 }
 
 # The Python packages that the second implementation (Tests/Interop) imports.
