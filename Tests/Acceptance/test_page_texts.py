@@ -1,10 +1,11 @@
 """Names, labels and messages of the other device, on the page."""
 
 import os
+import re
 
 from needs import browser, needs, networks
 from networks import Network
-from outside import equal, require
+from outside import ROOT, equal, require
 from test_assistant import Person, install
 
 # It turns the rest of its line around, and ends the quotation that it stands in.
@@ -25,6 +26,24 @@ OWN_WORDS = """
                             return range.getBoundingClientRect().left; };
   return [words.data, left(1), left(words.data.length - 1)];
 """
+
+
+def source(path):
+    with open(f"{ROOT}/Sources/{path}", encoding="utf-8") as file:
+        return file.read()
+
+
+def test_causes_have_the_words_of_the_page():
+    """assistant: the page has a sentence for each cause, and none with an option or a command"""
+    texts = source("MigrationPage/Page/texts.js")
+    codes = re.findall(r"^    case (\w+)$", source("MigrationWire/Failure/Failure.swift").split("package enum Kind")[0], re.MULTILINE)
+    told = re.findall(r'\.\w+: "(\w+)"', source("peer/FailureCause.swift"))
+    known = re.findall(r"^    (\w+): \(", texts[texts.index("  causes: {"):texts.index("  help: {")], re.MULTILINE)
+    # The sentence of this computer's own command is shown.
+    own = {"usage", "refused", "failed", "path"}
+    equal({*codes, *told} - own - {*known}, set(), "the causes without words")
+    require(len(codes) > 30 and len(told) > 30, f"{len(codes)} codes and {len(told)} causes of the other device")
+    equal(re.findall(r"--[a-z]+|\b(?:peer|sudo|apt|mv|rm) [a-z-]+", texts), [], "words of a terminal")
 
 
 @needs(networks, browser)

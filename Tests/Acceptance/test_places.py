@@ -101,8 +101,7 @@ class OnThePage:
         self.browser.click("#new")
 
     def send(self, *words):
-        """The person makes this computer ready, and the other device sends."""
-        self.person.make_ready()
+        """The other device sends with the code that the page shows."""
         code = self.person.code()
         return self.old.start("send", *words, "--to", "10.99.0.2", "--code-file", "-", "--json", text=f"{code}\n")
 
@@ -114,8 +113,8 @@ class OnThePage:
             self.browser.click("#apps")
         self.browser.click("button", "Take nothing" if answers[0] == "n" else "Take what is chosen")
         if len(answers) > 1:
-            self.browser.until("Take these secrets too?")
-            self.browser.click("button", {"y": "Take them", "n": "Leave them"}[answers[1]])
+            self.browser.until("Take passwords and keys too?")
+            self.browser.click("button", {"y": "Yes, take them", "n": "No, without them"}[answers[1]])
         self.browser.until("Close this report")
         return ["consent", "secrets"][:len(answers)]
 
