@@ -174,7 +174,8 @@ struct HumanReport: Report {
       return rendering
     case .partEnded(let end):
       // One sentence at the end says what was not taken. An earlier session has said the others already.
-      guard !end.isDeclined, saidEnds.insert(end.sentence).inserted else { return Rendering() }
+      let isToldOnce = end.isDeclined || end.result.failure?.isOfPlainReceiver(command) == true
+      guard !isToldOnce, saidEnds.insert(end.sentence).inserted else { return Rendering() }
       return say(end.sentence)
     case .failed(let failure):
       meter.stop()
@@ -215,6 +216,7 @@ struct HumanReport: Report {
   }
 
   mutating func fail(_ failure: Failure) -> Rendering {
+    let failure = failure.of(command)
     let isOnTerminal = if case .terminal = surface { true } else { false }
     let text = isOnTerminal ? failure.text(columns: Self.failureColumns) : failure.text
     var rendering = say(text.dropLast())

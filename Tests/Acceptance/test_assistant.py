@@ -106,6 +106,16 @@ def expired(new):
     new.browser.until("and for 10 minutes more")
 
 
+# Another computer is found while a button has the focus; what has it then.
+ANOTHER = """
+  return Promise.all([import("/state.js"), import("/page.js")]).then(([state, page]) => {
+    state.take({ event: "receiver", instance: "0", label: "a second one", addresses: ["192.0.2.9"], port: 47470 });
+    page.render();
+    return document.activeElement.id;
+  });
+"""
+
+
 @needs(networks, browser)
 @pytest.mark.takes(30)
 def test_moving_in_two_browsers(work):
@@ -134,6 +144,7 @@ def test_moving_in_two_browsers(work):
     old.browser.reach("#old")
     old.browser.type(KEYS["enter"])
     old.browser.reach("#found button")
+    require(old.browser.run(ANOTHER).startswith("found-"), "the focus is gone when another computer appears")
     old.browser.type(KEYS["enter"])
     old.browser.find("#onward")
     old.browser.click("label", "Pictures")
@@ -160,6 +171,8 @@ def test_moving_in_two_browsers(work):
     old.browser.until("The connection is interrupted")
     new.browser.until("The move has ended")
     new.browser.click("button", "Start again")
+    # An app was left out since it has data here: that is asked anew.
+    new.make_ready()
     wait_for("the connection", PATIENCE, lambda: "is interrupted" not in old.browser.text())
     lock.close()
     old.browser.until("Not everything has arrived")

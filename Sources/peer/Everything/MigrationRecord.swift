@@ -62,9 +62,7 @@ struct MigrationRecord: Sendable {
   /// these. `command` is the command line of this device, to be pasted.
   func table(_ command: String) -> MigrationTable? {
     if parts.isEmpty && leftOut.isEmpty && refusedRoots.isEmpty && advice.isEmpty { return nil }
-    let isOfEverything = command.contains(" send --everything")
-    let rows = isOfEverything ? rows.map(\.ofEverything) : rows
-    return MigrationTable(rows: rows, leftOut: leftOut, next: next(command) + advice)
+    return MigrationTable(rows: rows(command), leftOut: leftOut, next: next(command) + advice)
   }
 
   /// The parts that have arrived.
@@ -77,20 +75,20 @@ struct MigrationRecord: Sendable {
   /// The packages that the sender names with any part, also one that has failed.
   var packages: Set<String> { Set((parts + [only].compactMap(\.self)).flatMap(\.packages)) }
 
-  private var rows: [MigrationTable.Row] {
+  private func rows(_ command: String) -> [MigrationTable.Row] {
     let count = max(parts.count, refusedRoots.isEmpty ? 0 : 1)
     return (0..<count).flatMap { index in
       let number = UInt16(index)
-      let roots = (refusedRoots[number] ?? []).map { row($0, named: VisibleText.of($0.root ?? [])) }
+      let roots = (refusedRoots[number] ?? []).map { row($0, named: VisibleText.of($0.root ?? []), command) }
       guard index < parts.count else { return roots }
       guard let end = ends[number] else {
         return [MigrationTable.Row(name: parts[index].name, state: .skipped, reason: "it was not tried")] + roots
       }
-      return [row(end, named: parts[index].name)] + roots
+      return [row(end, named: parts[index].name, command)] + roots
     }
   }
 
-  private func row(_ end: PartEnd, named name: String) -> MigrationTable.Row {
+  private func row(_ end: PartEnd, named name: String, _ command: String) -> MigrationTable.Row {
     switch end.result {
     case .success(let result) where result.presentParts > 0:
       return MigrationTable.Row(name: name, state: .present, reason: Self.presentReason)
@@ -105,9 +103,9 @@ struct MigrationRecord: Sendable {
       row.seconds = result.concludedAt == nil ? seconds[end.number] : nil
       return row
     case .failure(let failure):
+      let failure = failure.of(command)
       return MigrationTable.Row(
-        name: name, state: .failed, isDeclined: end.isDeclined, isOfOtherKind: failure.code == .told(.otherApp),
-        reason: failure.message, hint: failure.hint)
+        name: name, state: .failed, isDeclined: end.isDeclined, reason: failure.message, hint: failure.hint)
     }
   }
 
@@ -118,7 +116,7 @@ struct MigrationRecord: Sendable {
     // A declined part has no failure to repair: its hint says how it can follow.
     let failed = (ends.values.filter { !$0.result.isWhole } + refusedRoots.values.joined()).filter { !$0.isDeclined }
     if failed.isEmpty {
-      let isOfEarlierRun = parts.count > 1 && rows.contains { $0.state == .finished }
+      let isOfEarlierRun = parts.count > 1 && rows(command).contains { $0.state == .finished }
       let isNewer = isOfEarlierRun || leftOut.contains(where: \.isNewer)
       return (isNewer ? [DataHint.newerData.text] : [])
         + (lacks ? ["\(DataHint.itemsMissingOfHome.text) \(command)"] : [])
@@ -135,6 +133,20 @@ struct MigrationRecord: Sendable {
 extension TransferOutcome {
   /// Whether it is a success without anything that was left out.
   fileprivate var isWhole: Bool { if case .success(let result) = self { result.failedParts == 0 } else { false } }
+}
+
+extension Failure {
+  /// Whether it only says that the receiver takes something else than a sender of everything has.
+  func isOfPlainReceiver(_ command: String) -> Bool {
+    code == .told(.otherApp) && command.contains(" send --everything")
+  }
+
+  /// The same in words for the user of a command.
+  func of(_ command: String) -> Failure {
+    guard isOfPlainReceiver(command) else { return self }
+    return Failure(
+      code, "the other device receives only folders", hint: "Start 'peer receive --everything' there.", as: kind)
+  }
 }
 
 /// The command line of this process, to be pasted.

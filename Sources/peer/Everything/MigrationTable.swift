@@ -21,8 +21,6 @@ struct MigrationTable {
     let state: State
     /// Whether the receiver's user has not taken it.
     var isDeclined = false
-    /// Whether the receiver takes something else.
-    var isOfOtherKind = false
     /// A clause, for a part that did not arrive, or not as a whole.
     var reason: String?
     /// A sentence that says what to do.
@@ -35,15 +33,6 @@ struct MigrationTable {
     var renamed: [NotStoredList.Renaming] = []
     /// How many items of it could not be sent or stored.
     var missing: UInt64 = 0
-
-    /// The same for a sender of everything, whose receiver may take only folders.
-    var ofEverything: Row {
-      var row = self
-      if isOfOtherKind {
-        (row.reason, row.hint) = ("the other device receives only folders", "Start 'peer receive --everything' there.")
-      }
-      return row
-    }
 
     /// The state for a person.
     fileprivate var word: String {
