@@ -41,7 +41,7 @@ struct AppDevice {
 
   func source(
     _ news: News = News(), claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,
-    descriptionLimit: Double = ExportWatch.descriptionLimit, isConfined: Bool = true,
+    descriptionLimit: Double = ExtensionWatch.descriptionLimit, isConfined: Bool = true,
     attributeGuard: Confinement.AttributeGuard? = Confinement.usualGuard
   ) throws -> AppSource {
     var site = try scratch.home().site(of: Self.identifier) { news.note($0) }

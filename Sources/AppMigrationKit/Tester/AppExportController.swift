@@ -97,7 +97,7 @@ extension TesterSession {
     _ follower: ProgressFollower
   ) async throws -> AppMigrationTester.ResourcesExportResult {
     let limit = configuration.idleLimit
-    let descriptionLimit = limit == .off ? IdleLimit.off : .seconds(ExportWatch.descriptionLimit)
+    let descriptionLimit = limit == .off ? IdleLimit.off : .seconds(ExtensionWatch.descriptionLimit)
     let description = try await Supervision(limit: descriptionLimit, .description).run {
       ExportDescription(of: exporter, estimate: await exporter.resourcesSizeEstimate)
     }

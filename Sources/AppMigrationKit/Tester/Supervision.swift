@@ -28,7 +28,7 @@ final class Supervision: Sendable {
   }
 
   private struct State {
-    var watch: ExportWatch
+    var watch: ExtensionWatch
     /// The number of appends without an answer.
     var appends = 0
     /// Whether an append has thrown the cancellation.
@@ -44,7 +44,7 @@ final class Supervision: Sendable {
 
   /// Begins to watch.
   init(limit: IdleLimit, _ words: Words) {
-    state = Mutex(State(watch: ExportWatch(limit: limit, now: ExportWatch.now())))
+    state = Mutex(State(watch: ExtensionWatch(limit: limit, now: ExtensionWatch.now())))
     self.words = words
   }
 
@@ -75,7 +75,7 @@ final class Supervision: Sendable {
   func end() {
     state.withLock { state in
       state.appends -= 1
-      if state.appends == 0 { state.watch.appendEnded(now: ExportWatch.now()) }
+      if state.appends == 0 { state.watch.appendEnded(now: ExtensionWatch.now()) }
     }
   }
 
@@ -84,7 +84,7 @@ final class Supervision: Sendable {
   func judgement(of error: (any Error)?) -> ReportedError? {
     state.withLock { state in
       guard state.watch.isCancelled else { return nil }
-      return ExportWatch.isProperEnd(error.map { ReportedError($0) }, hasThrown: state.hasThrown)
+      return ExtensionWatch.isProperEnd(error.map { ReportedError($0) }, hasThrown: state.hasThrown)
         ? .cancelled : .swallowedCancellation
     }
   }
@@ -115,7 +115,7 @@ final class Supervision: Sendable {
     let outcome = await withTaskCancellationHandler {
       await first.value
     } onCancel: {
-      self.state.withLock { $0.watch.cancelled(now: ExportWatch.now()) }
+      self.state.withLock { $0.watch.cancelled(now: ExtensionWatch.now()) }
       work.cancel()
     }
     watch.cancel()
@@ -132,19 +132,19 @@ final class Supervision: Sendable {
 
   /// The seconds until the next look.
   private var pause: Double {
-    max(0, min(ExportWatch.step, (state.withLock { $0.watch.deadline } ?? .infinity) - ExportWatch.now()))
+    max(0, min(ExtensionWatch.step, (state.withLock { $0.watch.deadline } ?? .infinity) - ExtensionWatch.now()))
   }
 
   /// The error for code that a device would end; nil if the watch ends first.
   private func watch() async -> ReportedError? {
     while (try? await Task.sleep(for: .seconds(pause))) != nil {
       // Time in which this process was stopped, such as at a breakpoint, does not count.
-      switch state.withLock({ $0.isOver ? nil : $0.watch.look(now: ExportWatch.now(), isStopped: false) }) {
+      switch state.withLock({ $0.isOver ? nil : $0.watch.look(now: ExtensionWatch.now(), isStopped: false) }) {
       case nil: continue
       case .quiet(let seconds):
-        let limit = state.withLock { $0.watch.limit.seconds.map(ExportWatch.words) } ?? ""
-        AppMigrationTester.tellAuthor(words.quiet(ExportWatch.words(seconds), limit))
-      case .hung(let seconds): return .fault(words.hung(ExportWatch.words(seconds)))
+        let limit = state.withLock { $0.watch.limit.seconds.map(ExtensionWatch.words) } ?? ""
+        AppMigrationTester.tellAuthor(words.quiet(ExtensionWatch.words(seconds), limit))
+      case .hung(let seconds): return .fault(words.hung(ExtensionWatch.words(seconds)))
       case .ignoresCancellation: return .swallowedCancellation
       }
     }

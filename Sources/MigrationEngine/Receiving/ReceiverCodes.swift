@@ -1,6 +1,6 @@
 import MigrationWire
 
-/// The receiver's codes: when to make a code, and how to judge a proof of a code (Protocol §4.3).
+/// The receiver's codes: how to judge a proof of a code, and when to show it again (Protocol §4.3).
 struct ReceiverCodes: Sendable {
   /// The judgement of a proof.
   enum Verdict: Equatable, Sendable {

@@ -151,5 +151,5 @@ package final class AppPart: ItemSource {
 
   package func end() { running.withLock { $0.take() }?.end() }
 
-  package var graceAtTheEnd: Double { ExportWatch.grace }
+  package var graceAtTheEnd: Double { ExtensionWatch.grace }
 }

@@ -17,7 +17,7 @@ struct AppExport: ~Copyable {
   /// The appends without an answer, in order: being read, or completed.
   private var appends: [Append] = []
   private let name: String
-  private var watch: ExportWatch
+  private var watch: ExtensionWatch
   /// Called for notices that do not end the export, and for each refused append.
   private let observe: (HostNews) -> Void
   /// The most appends that may be read at a time: each has an open file.
@@ -44,7 +44,7 @@ struct AppExport: ~Copyable {
     area = AppendableArea(site)
     appender = ItemAppender(export: archive)
     self.observe = observe
-    watch = ExportWatch(limit: idleLimit, now: ExportWatch.now())
+    watch = ExtensionWatch(limit: idleLimit, now: ExtensionWatch.now())
     self.conversation.heed(archive.settings.stopSignal)
   }
 
@@ -103,28 +103,28 @@ struct AppExport: ~Copyable {
   private var deadline: BootInstant? { watch.wakeTime }
 
   private mutating func cancel() throws(SystemError) {
-    watch.cancelled(now: ExportWatch.now())
+    watch.cancelled(now: ExtensionWatch.now())
     try conversation.say(.cancel)
   }
 
   /// Checks the watch; returns the end of the export if it is due.
   private mutating func look() throws(Failure) -> End? {
     let isStopped = watch.isIdle && conversation.isStopped
-    switch watch.look(now: ExportWatch.now(), isStopped: isStopped) {
+    switch watch.look(now: ExtensionWatch.now(), isStopped: isStopped) {
     case nil: return nil
     case .ignoresCancellation:
-      return kill("did not end within \(ExportWatch.words(ExportWatch.grace)) after its cancellation")
+      return kill("did not end within \(ExtensionWatch.words(ExtensionWatch.grace)) after its cancellation")
     case .quiet(let seconds):
-      let limit = watch.limit.seconds.map(ExportWatch.words) ?? ""
+      let limit = watch.limit.seconds.map(ExtensionWatch.words) ?? ""
       observe(
         .notice(
-          "the extension of \(name) has appended nothing for \(ExportWatch.words(seconds)); it is ended after \(limit)")
+          "the extension of \(name) has appended nothing for \(ExtensionWatch.words(seconds)); it is ended after \(limit)")
       )
       return nil
     case .hung(let seconds):
       conversation.kill()
       throw Failure(
-        .exportFailed, "the extension of \(name) appended nothing for \(ExportWatch.words(seconds)) and was ended")
+        .exportFailed, "the extension of \(name) appended nothing for \(ExtensionWatch.words(seconds)) and was ended")
     }
   }
 
@@ -199,7 +199,7 @@ struct AppExport: ~Copyable {
         try tell(refusal(of: append))
       }
       appends.removeFirst()
-      if appends.isEmpty { watch.appendEnded(now: ExportWatch.now()) }
+      if appends.isEmpty { watch.appendEnded(now: ExtensionWatch.now()) }
     }
   }
 
@@ -224,7 +224,7 @@ struct AppExport: ~Copyable {
     if watch.isCancelled {
       // The only proper end is a rethrown cancellation, or a cancellation that came too late to be
       // reported.
-      if ExportWatch.isProperEnd(error, hasThrown: cancelledAppends > 0) { return .stopped(fault: nil) }
+      if ExtensionWatch.isProperEnd(error, hasThrown: cancelledAppends > 0) { return .stopped(fault: nil) }
       let act = error == nil || error == .swallowedCancellation ? "returned" : "threw another error"
       return kill("\(act) after its cancellation, and must rethrow the CancellationError that an append threw")
     }

@@ -223,7 +223,7 @@ package final class AppImporter: Importer {
   package func interrupt() { stop.set() }
 
   /// The seconds that a cancelled import may use for cleaning up.
-  package static var grace: Double { ExportWatch.grace }
+  package static var grace: Double { ExtensionWatch.grace }
 
   package var graceAtTheEnd: Double { Self.grace }
 
@@ -246,7 +246,7 @@ package final class AppImporter: Importer {
     private var cancelledAt: BootInstant?
     private let name: String
     /// Watches for a silence, half of its limit; nil while one was noted. An import has no limit.
-    private var watch: ExportWatch?
+    private var watch: ExtensionWatch?
     private let limit: IdleLimit
     /// The extension's notices so far: each is reported once.
     private var notices: Set<ExtensionNotice> = []
@@ -265,7 +265,7 @@ package final class AppImporter: Importer {
       self.notice = notice
       self.name = name
       limit = .seconds(2 * quietTime)
-      watch = ExportWatch(limit: limit, now: ExportWatch.now())
+      watch = ExtensionWatch(limit: limit, now: ExtensionWatch.now())
       self.conversation.heed(stop)
     }
 
@@ -294,7 +294,7 @@ package final class AppImporter: Importer {
           cancelledAt = .now()
           try conversation.say(.cancel)
         }
-        let deadline = cancelledAt?.advanced(by: .seconds(ExportWatch.grace))
+        let deadline = cancelledAt?.advanced(by: .seconds(ExtensionWatch.grace))
         if let deadline, BootInstant.now() >= deadline { return .cancelled }
         let event = try conversation.next(until: deadline ?? watch?.wakeTime)
         switch consume event {
@@ -302,7 +302,7 @@ package final class AppImporter: Importer {
         case .ended: return cancelledAt == nil ? nil : .cancelled
         case .message(.progress(let millionths), _):
           progress(millionths)
-          watch = ExportWatch(limit: limit, now: ExportWatch.now())
+          watch = ExtensionWatch(limit: limit, now: ExtensionWatch.now())
         case .message(.notice(let found), _):
           guard notices.insert(found).inserted, let words = found.words else { continue }
           notice("the extension of \(name) \(words)")
@@ -317,11 +317,11 @@ package final class AppImporter: Importer {
     /// Notes an importer that shows no progress, once in each silence.
     private mutating func look() {
       let isStopped = conversation.isStopped
-      let verdict = watch?.look(now: ExportWatch.now(), isStopped: isStopped)
+      let verdict = watch?.look(now: ExtensionWatch.now(), isStopped: isStopped)
       guard case .quiet(let seconds)? = verdict else { return }
       watch = nil
       notice(
-        "the importer of \(name) has shown no progress for \(ExportWatch.words(seconds)); it may take any time, and "
+        "the importer of \(name) has shown no progress for \(ExtensionWatch.words(seconds)); it may take any time, and "
           + "Ctrl-C at the receiver cancels it")
     }
   }

@@ -24,7 +24,7 @@ package final class AppSource: ItemSource {
   private let said = Mutex<Set<String>>([])
 
   /// A cancelled exporter has this time to end by itself, and is then killed.
-  package var graceAtTheEnd: Double { ExportWatch.grace }
+  package var graceAtTheEnd: Double { ExtensionWatch.grace }
 
   /// Takes the app for the migration. It cannot be started until this object is deallocated. Starts
   /// the app's extension, and fails if it cannot be started, or cannot export.
@@ -52,7 +52,7 @@ package final class AppSource: ItemSource {
   /// Uses the data of a prepared site; a place that was created for it is removed at the end.
   init(
     _ site: ExtensionSite, at place: CheckSite? = nil, claim: SourceClaim? = nil, idleLimit: IdleLimit = .standard,
-    descriptionLimit: Double = ExportWatch.descriptionLimit, until stop: StopSignal = StopSignal(),
+    descriptionLimit: Double = ExtensionWatch.descriptionLimit, until stop: StopSignal = StopSignal(),
     observer: @escaping @Sendable (HostNews) -> Void
   ) throws(Failure) {
     self.place = place
@@ -155,7 +155,7 @@ package final class AppSource: ItemSource {
     _ conversation: inout ExtensionChannel, until stop: StopSignal
   ) throws -> ExportDescription {
     try conversation.say(.describe)
-    var watch = ExportWatch(limit: idleLimit == .off ? .off : .seconds(descriptionLimit), now: ExportWatch.now())
+    var watch = ExtensionWatch(limit: idleLimit == .off ? .off : .seconds(descriptionLimit), now: ExtensionWatch.now())
     while true {
       if stop.isSet { throw Failure(.stopped, "the transfer has ended") }
       let event = try conversation.next(until: watch.wakeTime)
@@ -166,16 +166,16 @@ package final class AppSource: ItemSource {
       case .ended: throw ExtensionChannel.Gone()
       case .nothing:
         let isStopped = watch.isIdle && conversation.isStopped
-        switch watch.look(now: ExportWatch.now(), isStopped: isStopped) {
+        switch watch.look(now: ExtensionWatch.now(), isStopped: isStopped) {
         case nil, .ignoresCancellation: continue
         case .quiet(let seconds):
           launch.observe(
             .notice(
-              "the extension of \(site.identifier) has not said for \(ExportWatch.words(seconds)) how much it will export "
-                + "(resourcesSizeEstimate); it is ended after \(ExportWatch.words(descriptionLimit))"))
+              "the extension of \(site.identifier) has not said for \(ExtensionWatch.words(seconds)) how much it will export "
+                + "(resourcesSizeEstimate); it is ended after \(ExtensionWatch.words(descriptionLimit))"))
         case .hung(let seconds):
           throw failure(
-            "did not say within \(ExportWatch.words(seconds)) how much it will export (resourcesSizeEstimate) and was ended"
+            "did not say within \(ExtensionWatch.words(seconds)) how much it will export (resourcesSizeEstimate) and was ended"
           )
         }
       }

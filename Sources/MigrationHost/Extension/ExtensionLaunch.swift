@@ -115,15 +115,15 @@ struct ExtensionLaunch: Sendable {
   private func abilities(
     of conversation: inout ExtensionChannel, until stop: StopSignal
   ) throws -> ExtensionAbilities {
-    var watch = ExportWatch(limit: idleLimit == .off ? .off : .seconds(patience), now: ExportWatch.now())
+    var watch = ExtensionWatch(limit: idleLimit == .off ? .off : .seconds(patience), now: ExtensionWatch.now())
     while !stop.isSet {
       let event = try conversation.next(until: watch.wakeTime)
       switch consume event {
       case .message(.ready(let abilities), _): return abilities
       case .nothing:
         let isStopped = watch.isIdle && conversation.isStopped
-        if case .hung? = watch.look(now: ExportWatch.now(), isStopped: isStopped) {
-          throw notStarted("did not say within \(ExportWatch.words(patience)) what it can do, and was ended")
+        if case .hung? = watch.look(now: ExtensionWatch.now(), isStopped: isStopped) {
+          throw notStarted("did not say within \(ExtensionWatch.words(patience)) what it can do, and was ended")
         }
       case .ended: throw ExtensionChannel.Gone()
       case .message(_, _): throw notStarted("sent another message before its abilities, and was ended")

@@ -8,7 +8,7 @@ import MigrationSystem
 /// count either: it was stopped, or this process was, or the machine slept. So the time between two
 /// looks counts, up to `longestStep`: more time has passed only if this process did not run. Times
 /// are seconds on any clock that never goes backward.
-package struct ExportWatch: Equatable, Sendable {
+package struct ExtensionWatch: Equatable, Sendable {
   package enum Verdict: Equatable, Sendable {
     /// It has been silent for this many seconds, half of its limit. Reported once in each silence.
     case quiet(Double)
