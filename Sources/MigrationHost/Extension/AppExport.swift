@@ -118,7 +118,8 @@ struct AppExport: ~Copyable {
       let limit = watch.limit.seconds.map(ExtensionWatch.words) ?? ""
       observe(
         .notice(
-          "the extension of \(name) has appended nothing for \(ExtensionWatch.words(seconds)); it is ended after \(limit)")
+          "the extension of \(name) has appended nothing for \(ExtensionWatch.words(seconds)); it is ended after \(limit)"
+        )
       )
       return nil
     case .hung(let seconds):
