@@ -34,11 +34,24 @@ lay_out() {
   copy Sources/MigrationApps/Descriptions "$stage/share/peer/known-apps"
   copy Sources/MigrationPage/Page "$stage/share/peer/page"
   copy Scripts/lib/peer.desktop "$stage/share/applications/peer.desktop"
-  # A desktop may have another PATH than a shell.
-  sed -i "s|^Exec=peer |Exec=\"$prefix/bin/peer\" |" "$stage/share/applications/peer.desktop"
+  name_program "$stage/share/applications/peer.desktop" "$prefix/bin/peer"
   copy Sources/MigrationPage/Page/icon.svg "$stage/share/icons/hicolor/scalable/apps/peer.svg"
   lay_out_documents "$stage/share/doc/peer" "$prefix"
   umask "$old_umask"
+}
+
+# Writes the program's path into a menu's entry, in the quotes of desktop entries: a desktop may have
+# another PATH than a shell.
+name_program() {
+  local entry=$1 path=$2 text
+  text=$(cat "$entry" && printf .)
+  path=${path//\\/\\\\\\\\}
+  path=${path//\"/\\\\\"}
+  path=${path//\`/\\\\\`}
+  path=${path//\$/\\\\\$}
+  path=${path//%/%%}
+  text=${text//Exec=peer /"Exec=\"$path\" "}
+  printf %s "${text%.}" >"$entry"
 }
 
 # The program and its own output: its manual and the completions.

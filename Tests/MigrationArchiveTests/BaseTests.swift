@@ -52,6 +52,32 @@ import Testing
     expect(try pass(existing).sent, is: [])
   }
 
+  @Test func `a file of any length grows, and only its end comes`() throws {
+    scratch.write("source/root/image", pattern(Self.size + 1))
+    _ = try pass()
+    for length in [Self.size + 300, Self.size + 3 * Self.block + 5] {
+      scratch.write("source/root/image", pattern(length))
+      let next = try pass()
+      expect(next.content <= 4 * Self.block, "\(next.content)")
+      expect(isSame())
+    }
+  }
+
+  @Test func `the journal of a database that is gone at the source is not that of the newer database`() throws {
+    scratch.write("source/root/db", pattern(100))
+    scratch.write("source/root/db-wal", pattern(50))
+    _ = try pass()
+    scratch.remove("source/root/db-wal")
+    scratch.write("source/root/db", pattern(200))
+    _ = try pass()
+    expect(isSame("db"))
+    expect(scratch.names("destination/root").sorted(), is: ["db", "db-wal (2)"])
+    // What is gone at both is nothing.
+    scratch.remove("destination/root/db-wal (2)")
+    let third = try pass()
+    expect(third.removed.count == 0 && third.away.isEmpty)
+  }
+
   @Test func `an import that died leaves the version before as the base`() throws {
     scratch.write("source/root/image", pattern(Self.size))
     _ = try pass()

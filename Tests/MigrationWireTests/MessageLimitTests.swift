@@ -49,8 +49,8 @@ import Testing
     expect(code(type, start + low + high.dropLast()), is: .truncated)
   }
 
-  @Test func `a ledger's page is of kind 1 to 7`() {
-    for kind in [0, 8, 255] as [UInt8] { expect(code(.held, [kind] + run(1, 16)), is: .unknown) }
+  @Test func `a ledger's page is of kind 1 to 8`() {
+    for kind in [0, 9, 255] as [UInt8] { expect(code(.held, [kind] + run(1, 16)), is: .unknown) }
   }
 
   @Test func `65,536 marks fit into a page and one more does not`() {

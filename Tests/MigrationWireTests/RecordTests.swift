@@ -206,7 +206,7 @@ import Testing
     expect(code(bytes) == .truncated || code(bytes) == .unknown || code(bytes) != nil)
   }
 
-  @Test(arguments: [0, 5, 0x80, 0xFF] as [UInt8])
+  @Test(arguments: [0, 6, 0x80, 0xFF] as [UInt8])
   func `an entry of an unknown kind is refused`(kind: UInt8) {
     expect(code([kind] + [UInt8](repeating: 0, count: 100)), is: .unknown)
   }

@@ -85,7 +85,7 @@ import Testing
   }
 
   @Test func `the completions of a value depend on its option`() {
-    expect(words("receive", "--existing", ""), is: ["refuse", "skip", "keep-both", "replace", "merge"])
+    expect(words("receive", "--existing", ""), is: ["refuse", "skip", "keep-both", "replace", "update", "merge"])
     expect(words("send", "--compress", "al"), is: ["auto", "always", "never"])
     expect(words("send", "--app", "x", "--as", ""), is: ["android", "linux"])
     expect(offer("receive", "--app", ""), is: .apps)
@@ -101,7 +101,7 @@ import Testing
   @Test func `a value may follow an equals sign`() {
     let completion = Completion(["receive", "a", "--existing=re"].map { Array($0.utf8) })
     expect(completion.prefix, is: "--existing=")
-    expect(words("receive", "--existing=re"), is: ["refuse", "skip", "keep-both", "replace", "merge"])
+    expect(words("receive", "--existing=re"), is: ["refuse", "skip", "keep-both", "replace", "update", "merge"])
     expect(offer("send", "--code-file=x=y"), is: .files)
     expect(words("send", "--json="), is: [])
     expect(words("send", "--frob="), is: [])

@@ -222,8 +222,10 @@ package final class DiskFile: StagedFile {
   package func copy(_ range: Range<UInt64>, from other: any StagedFile) throws(SystemError) {
     guard let other = other as? DiskFile else { return try copyByReading(range, from: other) }
     let range = Int64(range.lowerBound)..<Int64(range.upperBound)
+    let tellsHoles = (try? other.descriptor.fileSystem()).map { SourceFileSystem.tellHoles.contains($0.type) } ?? false
     var position = range.lowerBound
     do {
+      if !tellsHoles { return try other.descriptor.copy(range, to: descriptor) }
       while position < range.upperBound {
         let data = try min(range.upperBound, other.descriptor.nextData(from: position) ?? range.upperBound)
         if data > position { try clear(UInt64(position)..<UInt64(data)) }

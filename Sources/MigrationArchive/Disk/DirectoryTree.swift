@@ -260,7 +260,7 @@ final class DirectoryTree: StagingTree {
     try parent.directory.setMode(target.name, status.mode)
     let copy = try createFile(path, mode: 0o600)
     let size = try original.size()
-    try copy.copy(0..<size, from: original)
+    try copy.copyByReading(0..<size, from: original)
     try copy.truncate(to: size)
     for attribute in extended.attributes { try copy.setAttribute(attribute) }
     // A process that may not set the owner already owns both files.

@@ -112,6 +112,7 @@ extension ArchiveReader {
     var start = range.lowerBound
     do {
       while start < range.upperBound {
+        guard !export.isStopped else { return nil }
         let end = min(range.upperBound, file.blockEnd(behind: start), start + UInt64(packer.sizes.chunk))
         let lanes = try packer.lanes(of: Int(end - start)) { memory throws(SystemError) in
           try file.file.readFully(at: Int64(start), into: &memory) == memory.count

@@ -121,7 +121,9 @@ final class LargeFile<File: SourceFile>: Sendable {
   /// is compared before any of it is sent. Once most blocks differ, none is compared any more.
   func comparable(_ piece: Piece) -> Range<UInt64>? {
     guard let base, !piece.isHole, !piece.isHeld, let block = base.range(of: piece.range.lowerBound / base.length),
-      block.lowerBound == piece.range.lowerBound, block.upperBound <= piece.range.upperBound
+      block.lowerBound == piece.range.lowerBound, block.upperBound <= piece.range.upperBound,
+      // No piece may begin within a word: its lanes would not add up to the sum of the file.
+      block.upperBound == record.size || block.upperBound.isMultiple(of: 8)
     else { return nil }
     return state.withLock { state in
       let isOfUse = state.compared < 64 || state.differing.count * 2 <= state.compared

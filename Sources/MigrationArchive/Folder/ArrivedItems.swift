@@ -48,6 +48,8 @@ package final class ArrivedItems: Sendable {
   }
 
   private let journal: JournalFile
+  /// Held while records are written.
+  private let flushing = Condition(())
   private let state: Mutex<State>
   /// The user's decisions, by the names of the roots.
   private let removals: [[UInt8]: Removals]
@@ -174,6 +176,10 @@ package final class ArrivedItems: Sendable {
   }
 
   func flush() throws(SystemError) {
+    try flushing.withLock { (_) throws(SystemError) in try flushAlone() }
+  }
+
+  private func flushAlone() throws(SystemError) {
     // The unreadable end of a file is cut off only before writing: no old record may follow a new one.
     if state.withLock({ $0.hasMore }) {
       try journal.file.truncate(to: journal.position)

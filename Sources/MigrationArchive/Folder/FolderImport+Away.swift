@@ -152,6 +152,9 @@ extension FolderImport {
         if let root = try? ArchivePath(Array(item.path.root)), hasCome(root) {
           judge(item, isGone: !hasCome(item.path))
         }
+      } else if existing == .update, since(item).isAway, !hasCome(item.path) {
+        // What is still there comes again.
+        judge(item, isGone: true)
       } else if let mark = presentMark(item) {
         judge(item, isGone: absent.contains(mark))
       } else if since(item).isAway, !hasCome(item.path) {

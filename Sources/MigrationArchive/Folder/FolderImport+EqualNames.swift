@@ -67,7 +67,7 @@ extension FolderImport {
     return there.map { ($0.device, $0.inode) == (occupant.device, occupant.inode) } ?? false
   }
 
-  private mutating func isOfArchive(_ path: ArchivePath) throws(Failure) -> Bool {
+  mutating func isOfArchive(_ path: ArchivePath) throws(Failure) -> Bool {
     if let archivePaths { return archivePaths.contains(path) }
     let all = try reading { try ArchivePaths(of: staging) }
     archivePaths = all

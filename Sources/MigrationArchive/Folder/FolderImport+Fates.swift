@@ -173,7 +173,7 @@ extension FolderImport {
       guard isTaken(item, at: target) else { continue }
       switch try look(at: target, for: item.path) {
       case .found(let there):
-        guard existing == .merge, try isThere(item.renamed(target), there) else { continue }
+        guard existing == .merge || existing == .update, try isThere(item.renamed(target), there) else { continue }
         return .isPresent(at: target, item.kind == .directory ? there : nil)
       case .refused(let reason, let cause): return .cannotBeStored(reason, cause)
       case .free: if try isFree(target, beside: item) { return .arrives(at: target) }

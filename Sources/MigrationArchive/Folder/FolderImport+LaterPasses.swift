@@ -345,7 +345,7 @@ extension FolderImport {
       guard let first = arrived.item(at: other),
         var item = file(record.path, target, first.size, first.modified, there, entry, placed: placed ?? first.size)
       else { return nil }
-      (item.changed, item.sum, item.isVerbatim) = (first.changed, first.sum, first.isVerbatim)
+      (item.changed, item.sum, item.isVerbatim) = (first.changed, first.sum, first.isVerbatim && placed == nil)
       return item
     case .metadata: return nil
     }

@@ -21,6 +21,24 @@ extension FolderImport {
 
   // MARK: Files and their sidecar files
 
+  /// Gives the sidecar files of a file that is about to be replaced other names, if they have not come with
+  /// it: a database would take them for its own.
+  mutating func renameSidecars(of item: Item, at target: ArchivePath) throws(Failure) {
+    for (own, name) in zip(ItemUnit.sidecars(of: item.path.name), ItemUnit.sidecars(of: target.name)) {
+      guard let path = sibling(of: item.path, own), let there = sibling(of: target, name), try !isOfArchive(path),
+        case .found(let entry) = try look(at: there, for: item.path), entry.kind == .regular
+      else { continue }
+      for number in 2...Self.besideNames {
+        let free = NewName.numbered(there.name, isDirectory: false, number: number)
+        guard let aside = sibling(of: there, free) else { break }
+        guard case .free = try look(at: aside, for: item.path) else { continue }
+        try importing(item.path) { () throws(SystemError) in try destination.rename(there, to: aside) }
+        arrived?.noteAside(aside)
+        break
+      }
+    }
+  }
+
   /// Finds the units among the staged items of a directory: some of their files may be at the
   /// destination.
   mutating func findUnits(among items: [Item], in target: ArchivePath?) throws(Failure) {

@@ -298,6 +298,7 @@ package struct FolderImport {
     try announceDetour(item, target)
     let entry = try stagedOccupant(item.path)
     let earlier = arrived == nil ? nil : (try? destination.occupant(at: target)) ?? nil
+    if existing == .update { try renameSidecars(of: item, at: target) }
     let isReplaced: Bool
     do throws(SystemError) {
       if existing == .merge {

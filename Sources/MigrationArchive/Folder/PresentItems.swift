@@ -165,11 +165,10 @@ package struct PresentItems: Equatable, Sendable {
 
     /// Whether an item lies where it was put, in its size and time, on any file system.
     mutating func isAsPlaced(_ item: ArrivedItem) -> Bool {
-      guard let entry = item.entry, let there = try? status(item), there.kind == item.kind.fileKind else {
-        return false
-      }
-      return item.kind == .directory
-        || UInt64(there.size) == entry.size && ItemTime(there.modified) == entry.modified
+      guard let there = try? status(item), there.kind == item.kind.fileKind else { return false }
+      if item.kind == .directory { return true }
+      let (size, modified) = item.entry.map { ($0.size, $0.modified) } ?? (item.size, item.modified)
+      return UInt64(there.size) == size && ItemTime(there.modified) == modified
     }
 
     /// Whether an item lies untouched where it was put, and can be read.

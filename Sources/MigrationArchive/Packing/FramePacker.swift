@@ -181,6 +181,8 @@ final class FramePacker {
     let note: (PieceLanes?, Range<UInt64>) -> Void
   }
 
+  /// The longest block that is compared: it is read at once, holes too.
+  private static let longestBlock: UInt64 = 16 << 20
   /// The smallest content that is worth a reference to a base.
   private static let worthReferring: UInt64 = 256
 
@@ -310,7 +312,7 @@ final class FramePacker {
   /// is read, and compared as a whole.
   func base(of record: ItemRecord, _ file: some SourceFile) -> BlockSums? {
     guard held.hasBases else { return nil }
-    if let base = settings.base(of: record.path) { return base }
+    if let base = settings.base(of: record.path) { return base.length > Self.longestBlock ? nil : base }
     guard settings.isWhole, record.size < BlockSums.smallestFile, let sums = try? BlockSums.read(file, record.size),
       settings.isBase(record.path, size: record.size, sums.sum)
     else { return nil }

@@ -49,7 +49,7 @@ struct SourceFileSystem: Sendable {
   /// The kernel's type numbers of file systems whose SEEK_HOLE is right, also for data that is not on
   /// the disk yet: ext4, XFS, btrfs, F2FS, tmpfs. Some versions of ZFS are wrong; a daemon or a server
   /// answers as it likes, and may be below overlayfs.
-  private static let tellHoles: Set<UInt64> = [
+  static let tellHoles: Set<UInt64> = [
     0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x0102_1994,
   ]
 

@@ -30,7 +30,11 @@ extension Staging {
       try file.copy(place, from: base(of: place.path))
     } catch let error as Failure where error.refusal == .baseChanged {
       arrivals?.forgetBase(at: place.path)
-      throw error
+      // An app's data is replaced whole: without this file it would not be that of the source.
+      guard existing == .setAside else { throw error }
+      throw Failure(
+        .storage, "\(VisibleText.quoted(place.path)) was changed here while its newer version came",
+        hint: "Close the app, and run both commands again.", name: place.path.bytes)
     }
   }
 
@@ -61,5 +65,5 @@ extension Staging.OpenFile {
 
 extension ArrivedItem {
   /// Whether the file lies as it came, and may be a base of its next version.
-  var mayBeBase: Bool { kind == .file && isVerbatim && !sum.isEmpty && size > 0 && !isVoid }
+  var mayBeBase: Bool { kind == .file && isVerbatim && !sum.isEmpty && size > 0 && entry?.size == size && !isVoid }
 }
