@@ -248,6 +248,7 @@ def test_a_second_start_on_the_page(work):
         lay(f"{work.home(None)}/notes", f"content of move {number}\n")
         sender = page.send("--everything")
         page.browser.until("wants to send")
+        page.browser.find("#apps")
         is_ticked = page.browser.run("return document.getElementById('apps').checked")
         equal((is_ticked, "refused before" in page.browser.text()), (number in (0, 3), number in (1, 2)), "whether apps' data is ticked")
         page.answer(answers)
