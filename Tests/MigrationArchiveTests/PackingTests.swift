@@ -51,18 +51,6 @@ import Testing
     expect(outlet.skipped, is: Tally(bytes: 80))
   }
 
-  @Test func `a smaller frame has chunks of whole pages, so that the sum of the content is known`() throws {
-    let scratch = try Scratch.withFolders()
-    scratch.write("source/large", pattern(900_000))
-    let outlet = Outlet(most: 50_001)
-    let export = try Export([scratch.at("source")], outlet: outlet)
-    expect(outlet.frames.allSatisfy { $0.count <= 50_001 + (16 << 10) } && outlet.counted.bytes == 900_000)
-    let starts = try export.entries.compactMap { entry -> UInt64? in
-      if case .chunk(let place, _, _) = entry { place.range.lowerBound } else { nil }
-    }
-    expect(starts.count > 18 && starts.allSatisfy { $0 % 4096 == 0 }, "\(starts)")
-  }
-
   @Test func `a second session sends only the missing items`() throws {
     let scratch = try Scratch.withFolders()
     scratch.makeDirectory("source/d")

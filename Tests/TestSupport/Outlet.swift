@@ -28,18 +28,14 @@ package final class Outlet: ExportListener {
   private let whenBuffer: @Sendable (Int) -> Void
   private let whenAsked: @Sendable (Int) -> Void
   private let signal = StopSignal()
-  private let most: Int
 
   /// - Parameters:
-  ///   - most: with how many bytes a frame counts as full, if that is less than usual.
   ///   - whenBuffer: called with the number of the frame, from 1 on, before it is filled.
   ///   - whenAsked: called with the number of submitted frames, before the outlet answers whether
   ///     the export is to stop.
   package init(
-    most: Int = .max, whenBuffer: @escaping @Sendable (Int) -> Void = { _ in },
-    whenAsked: @escaping @Sendable (Int) -> Void = { _ in }
+    whenBuffer: @escaping @Sendable (Int) -> Void = { _ in }, whenAsked: @escaping @Sendable (Int) -> Void = { _ in }
   ) {
-    self.most = most
     self.whenBuffer = whenBuffer
     self.whenAsked = whenAsked
   }
@@ -77,7 +73,7 @@ package final class Outlet: ExportListener {
         state.begun += 1
         return (state.begun, state.written)
       }
-      (frame.number, frame.most) = (number, most)
+      frame.number = number
       whenBuffer(Int(number))
       switch source.fill(&frame, written: written) {
       case .full: submit(frame)

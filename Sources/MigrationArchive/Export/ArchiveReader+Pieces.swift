@@ -29,7 +29,7 @@ extension ArchiveReader {
       guard packer.hasRoom(for: 0) else { return keep(piece) }
       goOn(with: piece, from: addEqualBlocks(of: piece, in: file))
     } else {
-      var end = min(piece.range.upperBound, piece.range.lowerBound + UInt64(packer.chunk))
+      var end = min(piece.range.upperBound, piece.range.lowerBound + UInt64(packer.sizes.chunk))
       if file.base != nil { end = min(end, file.blockEnd(behind: piece.range.lowerBound)) }
       guard packer.hasRoom(for: end - piece.range.lowerBound) else { return keep(piece) }
       addChunk(piece.range.lowerBound..<end, of: piece, in: file)
@@ -143,7 +143,7 @@ extension ArchiveReader {
     let next = range.lowerBound + Self.distance
     if next < piece.range.upperBound {
       file.file.fetch(
-        at: Int64(next), length: Int64(min(UInt64(packer.chunk), piece.range.upperBound - next)))
+        at: Int64(next), length: Int64(min(UInt64(packer.sizes.chunk), piece.range.upperBound - next)))
     }
     do {
       let isThere = try packer.addChunk(

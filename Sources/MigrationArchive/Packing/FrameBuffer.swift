@@ -17,8 +17,6 @@ package struct FrameBuffer: Sendable {
 
   /// Frames are numbered in the order in which they are begun.
   package var number: UInt64 = 0
-  /// With how many bytes it counts as full, if that is less than usual.
-  package var most = Int.max
 
   /// Allocates memory.
   package init(capacity: Int) {

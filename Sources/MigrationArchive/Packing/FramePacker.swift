@@ -47,14 +47,9 @@ final class FramePacker {
   /// the next one.
   func hasRoom(for size: UInt64) -> Bool {
     if frame.isEmpty { return true }
-    guard frame.count < min(sizes.fullFrame, frame.most) else { return false }
-    let capacity = frame.most < sizes.fullFrame ? frame.most + (16 << 10) : sizes.frameCapacity
-    return UInt64(frame.count) + size + 512 <= UInt64(capacity)
+    guard frame.count < sizes.fullFrame else { return false }
+    return UInt64(frame.count) + size + 512 <= UInt64(sizes.frameCapacity)
   }
-
-  /// The most bytes of a large file in the next chunk. Of a smaller frame they are whole pages: a piece that begins
-  /// within a word would spoil the sum of the content.
-  var chunk: Int { frame.most < sizes.chunk ? max(1, frame.most / 4096) * 4096 : sizes.chunk }
 
   /// The current generation of a source item (Protocol §9.1).
   func generation(of fingerprint: SourceFingerprint) -> Generation { keys.generation(of: fingerprint) }

@@ -62,7 +62,7 @@ struct OutgoingData: ~Copyable {
       let isFlushed = try send()
       let hasHeardAll = try hear()
       var moment: BootInstant?
-      let fullUntil = frame == nil ? pace.next(now: Self.now, waiting: connection.waitingBytes) : nil
+      let fullUntil = frame == nil ? pace.next(now: Self.now) : nil
       if isFlushed, frame == nil, fullUntil == nil {
         switch next() {
         case .send(let next):
@@ -94,7 +94,7 @@ struct OutgoingData: ~Copyable {
   /// The next frame, which may have to be read first. The stream reads no acknowledgements during that time.
   private mutating func next() -> SendQueue.Next {
     let begun = Self.now
-    let next = queue.next(for: number, atMost: pace.frame)
+    let next = queue.next(for: number)
     if Self.now - begun > lookEvery / .seconds(1) { watch.resume(now: Self.now) }
     return next
   }

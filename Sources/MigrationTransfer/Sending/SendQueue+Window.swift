@@ -112,9 +112,8 @@ extension SendQueue {
 
     // MARK: The streams' side
 
-    /// The next step of a stream, which fills a frame with about `most` bytes. With `isOver` it only waits for its
-    /// frames under way.
-    package mutating func next(for number: StreamNumber, atMost most: Int = .max, isOver: Bool = false) -> Task {
+    /// The next step of a stream. With `isOver` it only waits for its frames under way.
+    package mutating func next(for number: StreamNumber, isOver: Bool = false) -> Task {
       if !isOver {
         if let frame = takeNext(for: number) {
           // Otherwise a busy stream could get the wakeup for another frame.
@@ -122,7 +121,7 @@ extension SendQueue {
           underWay[number, default: []].append(frame)
           return .send(frame)
         }
-        if !isExported, !retiring.contains(number), ready.isEmpty, let frame = takeBuffer(most) {
+        if !isExported, !retiring.contains(number), ready.isEmpty, let frame = takeBuffer() {
           idle.removeAll { $0 == number }
           return .fill(frame)
         }
@@ -152,7 +151,7 @@ extension SendQueue {
     }
 
     /// An empty buffer; nil while the window has no room for one.
-    private mutating func takeBuffer(_ most: Int) -> FrameBuffer? {
+    private mutating func takeBuffer() -> FrameBuffer? {
       guard bytesUnderWay + UInt64(capacity + Limits.dataHeader) <= limit else { return nil }
       var frame: FrameBuffer
       if let last = free.popLast() {
@@ -163,7 +162,7 @@ extension SendQueue {
         frame = FrameBuffer(capacity: capacity)
       }
       lastNumber += 1
-      (frame.number, frame.most) = (lastNumber, most)
+      frame.number = lastNumber
       filling.insert(lastNumber)
       return frame
     }

@@ -156,13 +156,13 @@ final class SendQueue: ExportListener {
     state.withLock { $0.wakeups[number] = wakeup }
   }
 
-  /// The next step of a stream. Reads a frame of about `most` bytes on the caller's thread if that is necessary.
-  func next(for number: StreamNumber, atMost most: Int = .max) -> Next {
+  /// The next step of a stream. Reads a frame on the caller's thread if that is necessary.
+  func next(for number: StreamNumber) -> Next {
     while true {
       var (source, additions, written): ((any FrameSource)?, Int, UInt64) = (nil, 0, 0)
       let task = state.withLock { state in
         (source, additions) = (state.source, state.additions)
-        let task = state.window.next(for: number, atMost: most, isOver: sessionStop.isSet)
+        let task = state.window.next(for: number, isOver: sessionStop.isSet)
         written = state.window.writtenBelow
         return task
       }

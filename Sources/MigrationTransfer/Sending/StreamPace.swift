@@ -1,14 +1,11 @@
-/// The number of bytes that a data stream may have under way, as many as the other end writes soon, and that
-/// its next frame should have. A slow stream leaves further frames to other streams, and none of its own keeps
-/// them waiting at the end. Times are seconds.
+/// The number of bytes that a data stream may have under way: as many as the other end writes soon.
+/// A stream to a slow receiver leaves further frames to other streams. Times are seconds.
 ///
 /// A value without clocks. It counts bytes on the link, of compressed frames their compressed size.
 struct StreamPace: Sendable {
-  /// The bytes of a stream's first frames, of the very first, which shows how long the way is, and the fewest and
-  /// most of later ones.
-  static let first = 48 << 10
-  private static let probe = 16 << 10
-  private static let frames = 32 << 10...256 << 10
+  /// The number of bytes that may always be under way, and the number that is added after each
+  /// period without an acknowledgement: another receiver may acknowledge many frames at once.
+  static let least = 512 << 10
   /// The bytes that are written within this time, or within twice the shortest time of a frame if
   /// that is longer, may be under way.
   static let soon = 0.5
@@ -27,41 +24,20 @@ struct StreamPace: Sendable {
   private var shortestWay = Double.infinity
   /// The most bytes that the other end has acknowledged at once.
   private var longestReport = 0
-  /// Whether the other end has all bytes, and has said nothing for a while.
-  private var isQuiet = false
   /// The time of the last acknowledgement, or of the first frame that can be acknowledged.
   private var heard = 0.0
 
-  /// When the next frame may be sent; nil if it may be sent now. `waiting`: how many bytes the other end's kernel
-  /// does not have yet.
-  ///
-  /// Another receiver may acknowledge many frames at once: where it has all bytes, and says nothing for a while,
-  /// it gets more.
-  mutating func next(now: Double, waiting: @autoclosure () -> Int = 0) -> Double? {
+  /// When the next frame may be sent; nil if it may be sent now.
+  func next(now: Double) -> Double? {
     let silence = patience
     let silences = ((now - heard) / silence).rounded(.down)
-    isQuiet = silences >= 1 && waiting() == 0
-    return underWay < limit + (isQuiet ? Int(silences) * least : 0) ? nil : heard + (silences + 1) * silence
+    return underWay < limit + Int(silences) * Self.least ? nil : heard + (silences + 1) * silence
   }
 
-  /// The bytes that the next frame should have: those that are written within half of `soon`.
-  var frame: Int {
-    if isQuiet { return Self.frames.upperBound }
-    let rate = rates.map { max($0.last, $0.before) } ?? (isHeard ? Double(Self.probe) / shortestWay : nil)
-    guard let rate else { return lengths.isEmpty ? Self.probe : Self.first }
-    return min(max(Self.frames.lowerBound, Int(min(rate * Self.soon / 2, 1e9))), Self.frames.upperBound)
-  }
-
-  /// The number of bytes that may always be under way, and the number that is added after each period without
-  /// an acknowledgement.
-  private var least: Int { 2 * (isHeard || isQuiet ? frame : Self.first) }
-
-  private var isHeard: Bool { shortestWay.isFinite }
-
-  private var patience: Double { isHeard ? max(Self.soon, 2 * shortestWay) : Self.soon }
+  private var patience: Double { shortestWay.isFinite ? max(Self.soon, 2 * shortestWay) : Self.soon }
 
   private var limit: Int {
-    let least = max(least, 2 * longestReport)
+    let least = max(Self.least, 2 * longestReport)
     guard let rates else { return least }
     return max(least, Int(max(rates.last, rates.before) * patience))
   }
