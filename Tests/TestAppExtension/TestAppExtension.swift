@@ -88,6 +88,7 @@ struct TestAppExtension: ResourcesExportingWithOptions, ResourcesImporting {
     case "look": look(url)
     case "take nothing": return
     case "no space": throw CocoaError(.fileWriteOutOfSpace)
+    // Twenty times the silence after which the test has an importer noted.
     case "pause": try await Task.sleep(for: .seconds(2))
     case "copy": return try copy(url.appending(path: "Documents"))
     case "link out": return try replaceDocuments(by: "/etc")
