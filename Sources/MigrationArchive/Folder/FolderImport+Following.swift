@@ -3,35 +3,6 @@ import MigrationWire
 
 /// Sets the metadata of files whose content has arrived before, and that were not touched here since.
 extension FolderImport {
-  /// Notes the files whose metadata a run before this one has begun to set: they follow, unless others have
-  /// changed them since. Of one that the run did not come to the end of, nothing tells that: it follows, and
-  /// counts as touched from then on.
-  mutating func noteEarlierFollowing() throws(Failure) {
-    guard let arrived, !arrived.isEmpty else { return }
-    var begun: [ArchivePath] = []
-    var placed: [UInt64: ItemTime] = [:]
-    try reading {
-      try staging.journal.forEach(upTo: staging.journal.position) { _, claim in
-        switch claim {
-        case .following(let path): begun.append(path)
-        case .placed(let inode, let changed) where !begun.isEmpty: placed[inode] = changed
-        default: break
-        }
-      }
-    }
-    for path in begun {
-      guard let earlier = arrived.item(at: path), since(earlier) == .touched,
-        let there = (try? destination.occupant(at: earlier.target)) ?? nil
-      else { continue }
-      if let changed = placed[there.inode] {
-        if there.changed.map({ ItemTime($0) }) == changed { replaced.insert(there.inode) }
-      } else {
-        replaced.insert(there.inode)
-        doubtful.insert(path)
-      }
-    }
-  }
-
   /// Lets the metadata follow that came without content.
   mutating func followMetadata() throws(Failure) {
     guard let arrived else { return }

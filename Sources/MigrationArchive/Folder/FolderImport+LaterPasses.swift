@@ -51,10 +51,6 @@ extension FolderImport {
     return facts
   }
 
-  private func isOnOneMount(_ item: Item, _ target: ArchivePath) throws(Failure) -> Bool {
-    try (try? destination.occupant(at: target))?.mount == stagedOccupant(item.path).mount
-  }
-
   // MARK: Comparing
 
   /// What has become of an item of an earlier migration.

@@ -35,36 +35,11 @@ extension FolderImport {
     guard existing == .merge else { return [] }
     return zip(items, fates).compactMap { item, fate in fate.replaced.map { (path: item.path, target: $0) } }
   }
-
-  /// Ends exchanges that a run before did not live to look at.
-  func settleEarlierExchanges() throws(Failure) {
-    guard existing == .merge, tellsEntriesApart else { return }
-    for (path, move) in staging.shared.withLock({ $0.moving }) {
-      try importing(path) { () throws(SystemError) in
-        guard let displaced = try destination.occupant(ofStaged: path), displaced.inode != move.inode,
-          displaced.kind != .directory, try destination.occupant(at: move.target)?.inode == move.inode
-        else { return }
-        if arrived?.item(at: path)?.isContent(of: displaced) == true {
-          try staged.remove(path)
-        } else {
-          try destination.exchange(move.target, with: path)
-        }
-      }
-    }
-  }
 }
 
 extension ExistingEntry {
   /// Whether both are one entry with one content; a new name changes the time of change.
   fileprivate func hasContent(of other: ExistingEntry) -> Bool {
     isSame(as: other) && mode == other.mode && owner == other.owner
-  }
-}
-
-extension ArrivedItem {
-  /// Whether an entry has the content that arrived, apart from its name.
-  fileprivate func isContent(of there: ExistingEntry) -> Bool {
-    entry?.inode == there.inode && kind.fileKind == there.kind && kind != .directory
-      && (kind != .file || size == there.size && there.modified.map { ItemTime($0) } == modified)
   }
 }

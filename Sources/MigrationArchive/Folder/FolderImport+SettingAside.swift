@@ -42,36 +42,6 @@ extension FolderImport {
     return try? target.parent?.appending(name.span) ?? ArchivePath(name)
   }
 
-  /// Notes what an import before this one has moved, and set aside, and not brought back.
-  mutating func noteEarlierChanges() throws(Failure) {
-    let (moves, asides) = staging.shared.withLock { ($0.moving, $0.asides) }
-    for (path, move) in moves.sorted(by: { $0.key < $1.key }) {
-      var old: ArchivePath?
-      if let aside = asides[path], let there = try occupant(at: aside.target, for: path),
-        there.inode == aside.inode || !tellsEntriesApart
-      {
-        old = aside.target
-      }
-      guard old != nil || existing == .setAside && path.parent == nil else { continue }
-      let there = try occupant(at: move.target, for: path)
-      let isOurs = if let there { try hasMoved(path, move, there) } else { false }
-      changed.append(
-        Changed(
-          item: Item(path: path, target: move.target, kind: .directory), aside: old, isOurs: isOurs,
-          lacksOld: asides[path] != nil && old == nil))
-    }
-  }
-
-  private func occupant(at target: ArchivePath, for path: ArchivePath) throws(Failure) -> ExistingEntry? {
-    try importing(path) { () throws(SystemError) in
-      do throws(SystemError) {
-        return try destination.occupant(at: target)
-      } catch  where error.isNotFound || error.isNotDirectory {
-        return nil
-      }
-    }
-  }
-
   /// The places of the old entries that have other names now, and these names.
   var setAside: [(place: ArchivePath, name: ArchivePath)] {
     changed.compactMap { change in

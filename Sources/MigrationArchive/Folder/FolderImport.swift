@@ -26,7 +26,7 @@ package struct FolderImport {
   /// The directories that exist in staging and at the destination, and have not been processed yet.
   private var pending: [Merging] = []
   /// The roots that are in place: their names and entries.
-  private var placedRoots: [(target: ArchivePath, entry: ExistingEntry)] = []
+  var placedRoots: [(target: ArchivePath, entry: ExistingEntry)] = []
   /// The roots of a part that sets old entries aside, as far as they are moved.
   var changed: [Changed] = []
   /// Whether the file system can rename without replacing, as far as known.
@@ -149,7 +149,7 @@ package struct FolderImport {
     }
   }
 
-  private func displaced(_ root: ArchivePath) -> Failure {
+  func displaced(_ root: ArchivePath) -> Failure {
     Failure(
       .importFailed,
       "\(VisibleText.quoted(root)) was put into the destination, and another program has moved, replaced or removed it",
@@ -157,48 +157,6 @@ package struct FolderImport {
   }
 
   var tellsEntriesApart: Bool { staging.abilities.tellsEntriesApart }
-
-  /// Sets the remaining permissions and times of the items that a killed import had moved, and
-  /// reports their names to the user.
-  private mutating func finishEarlierMoves() throws(Failure) {
-    let moves = staging.shared.withLock { $0.moving }
-    for (path, move) in moves.sorted(by: { $0.key < $1.key }) {
-      let there = try importing(path) { () throws(SystemError) in
-        try staged.kind(of: path) == nil ? destination.occupant(at: move.target) : nil
-      }
-      guard let there, try hasMoved(path, move, there) else {
-        let isGone = try importing(path) { () throws(SystemError) in try staged.kind(of: path) == nil }
-        if isGone, path.parent == nil, there == nil || tellsEntriesApart { throw displaced(move.target) }
-        continue
-      }
-      noteArrival(at: move.target, of: path)
-      if move.target != home(of: path) { staging.noteRenamed(path, move.target) }
-      if path.parent == nil { placedRoots.append((move.target, there)) }
-      guard there.kind == .directory else { continue }
-      let folder: any StagedFile
-      do {
-        folder = try destination.open(move.target, seen: there)
-      } catch {
-        // The mode comes last: a directory that this process may not open has all of it.
-        if error.isPermissionDenied { continue }
-        throw failed(path, error)
-      }
-      try finish(path, folder, there.owner)
-    }
-  }
-
-  /// Whether the existing entry is the moved item: it has the item's inode, or, because the file
-  /// system may have changed that, it is a directory with the item's time.
-  func hasMoved(_ path: ArchivePath, _ move: Staging.Move, _ there: ExistingEntry) throws(Failure) -> Bool {
-    if there.inode == move.inode { return true }
-    guard !tellsEntriesApart, there.kind == .directory, let modified = there.modified,
-      let sent = try staging.directoryRecord(path)?.modified
-    else { return false }
-    return abs(modified.seconds - sent.seconds) <= Self.coarsestTime
-  }
-
-  /// The coarsest file systems round times to this many seconds.
-  private static let coarsestTime: Int64 = 2
 
   /// Descends into the directories that exist on both sides, one at a time.
   private mutating func mergeDirectories(_ progress: (ImportProgress) -> Void) throws(Failure) {
