@@ -17,7 +17,7 @@ package struct RelayTable: Sendable {
     case join(ID, ID)
   }
 
-  private enum Stage: Equatable {
+  enum Stage: Equatable {
     /// It has to show a token for this challenge.
     case new(challenge: [UInt8])
     case registered
@@ -26,7 +26,7 @@ package struct RelayTable: Sendable {
     case joined(with: ID)
   }
 
-  private struct Visitor {
+  struct Visitor {
     let network: String
     /// The address from which it has connected.
     let address: InternetAddress
@@ -43,32 +43,32 @@ package struct RelayTable: Sendable {
     var share: Share { joins ?? Share(token: token, network: network) }
   }
 
-  private struct Registration {
+  struct Registration {
     let place: RelayPlace
     var meetings: [RelayMeeting] = []
     var lastCall: Double
     var waiting = 0
   }
 
-  private let settings: RelaySettings
+  let settings: RelaySettings
   /// The tokens, each at one index for good; nil for one that was removed.
   private var tokens: [RelayToken?] = []
-  private var visitors: [ID: Visitor] = [:]
+  var visitors: [ID: Visitor] = [:]
   /// The connections without a proof, by networks, the oldest first.
-  private var newcomers: [String: [ID]] = [:]
-  private var newcomerCount = 0
-  private var registrations: [ID: Registration] = [:]
-  private var places: [RelayPlace: ID] = [:]
-  private var takenOfLength: [Int: Int] = [:]
-  private var meetings: [RelayMeeting: ID] = [:]
-  private var waiting: [RelayCall: (caller: ID, receiver: ID)] = [:]
-  private var (registered, calls) = (Count(), Count())
-  private var looks = Looks()
+  var newcomers: [String: [ID]] = [:]
+  var newcomerCount = 0
+  var registrations: [ID: Registration] = [:]
+  var places: [RelayPlace: ID] = [:]
+  var takenOfLength: [Int: Int] = [:]
+  var meetings: [RelayMeeting: ID] = [:]
+  var waiting: [RelayCall: (caller: ID, receiver: ID)] = [:]
+  var (registered, calls) = (Count(), Count())
+  var looks = Looks()
   private var volumes: [Volume] = []
   private var rates: [Bucket] = []
-  private var isEnding = false
-  private var counted = RelayCounters()
-  private var actions: [Action] = []
+  var isEnding = false
+  var counted = RelayCounters()
+  var actions: [Action] = []
 
   package init(_ settings: RelaySettings, now: Double) {
     self.settings = settings
@@ -182,46 +182,6 @@ package struct RelayTable: Sendable {
     }
   }
 
-  /// Ends what has taken too long. Called about once a second.
-  package mutating func expire(now: Double) -> [Action] {
-    perform { table in
-      for (id, visitor) in table.visitors {
-        switch visitor.stage {
-        case .new where now - visitor.heard >= RelayLimits.request,
-          .registered where now - visitor.heard >= RelayLimits.silence,
-          .joined where now - visitor.heard >= RelayLimits.idle:
-          table.counted.dropped += 1
-          table.end(id, .idle)
-        case .calling where now - visitor.heard >= RelayLimits.answer: table.refuse(id, .absent)
-        case .new, .registered, .calling, .joined: break
-        }
-      }
-      table.looks.forgetOld(now: now)
-      if table.isEnding { table.letGo(now) }
-    }
-  }
-
-  /// The relay is being stopped: only the devices whose calls carry data are served.
-  package mutating func stop(now: Double) -> [Action] {
-    perform { table in
-      table.isEnding = true
-      table.letGo(now)
-    }
-  }
-
-  /// Ends everything but the registrations whose calls carry data, and these calls. What is ended goes on at
-  /// another relay, or when this one is back.
-  private mutating func letGo(_ now: Double) {
-    let busy = Set(visitors.values.compactMap { $0.load.isData(now: now) ? $0.registration : nil })
-    for (id, visitor) in visitors {
-      switch visitor.stage {
-      case .registered where !busy.contains(id): refuse(id, .ending)
-      case .joined where !busy.contains(visitor.registration ?? id): end(id, .ending)
-      case .new, .registered, .calling, .joined: break
-      }
-    }
-  }
-
   /// The tokens are these from now on. One that stays keeps its volume; the devices of one that does not are
   /// let go.
   package mutating func change(to tokens: [RelayToken], now: Double) -> [Action] {
@@ -238,12 +198,7 @@ package struct RelayTable: Sendable {
     }
   }
 
-  /// The relay ends now: joined calls end too.
-  package mutating func stopNow() -> [Action] {
-    perform { table in for id in table.visitors.keys { table.end(id, .ending) } }
-  }
-
-  private mutating func perform(_ body: (inout RelayTable) -> Void) -> [Action] {
+  mutating func perform(_ body: (inout RelayTable) -> Void) -> [Action] {
     body(&self)
     assert(!isEmpty || isClear, "without visitors there are no places, meetings and calls")
     defer { actions = [] }
@@ -391,79 +346,9 @@ package struct RelayTable: Sendable {
     volumes[token].ofDay >= settings.daily || volumes[token].ofMonth >= settings.monthly
   }
 
-  // MARK: Leaving
-
   /// A connection has shown a token.
   private mutating func prove(_ id: ID, _ stage: Stage) {
     if let visitor = visitors[id], case .new = visitor.stage { forgetNewcomer(id, visitor.network) }
     visitors[id]?.stage = stage
-  }
-
-  private mutating func makeRoom(forNewcomerOf network: String) {
-    let ofNetwork = newcomers[network, default: []]
-    let crowd =
-      if ofNetwork.count >= RelayLimits.unproved.ofNetwork {
-        ofNetwork
-      } else {
-        newcomerCount >= RelayLimits.unproved.all ? newcomers.values.max { $0.count < $1.count } : nil
-      }
-    guard let oldest = crowd?.first else { return }
-    counted.dropped += 1
-    end(oldest, .busy, wait: RelayLimits.missPause)
-  }
-
-  private mutating func refuse(_ id: ID, _ reason: RelayRefusal, wait: Double = 0) {
-    guard visitors[id] != nil else { return }
-    counted.refused[reason, default: 0] += 1
-    end(id, reason, wait: wait)
-  }
-
-  /// Says why, and closes; of a joined call both ends.
-  private mutating func end(_ id: ID, _ reason: RelayRefusal, wait: Double = 0) {
-    guard let visitor = visitors[id] else { return }
-    let wait = UInt16(min(wait, 65_535))
-    if case .joined(let other) = visitor.stage {
-      for end in [id, other] { actions.append(.say(end, .cut(reason, wait: wait))) }
-    } else {
-      actions.append(.say(id, .refused(reason, wait: wait)))
-    }
-    drop(id)
-  }
-
-  private mutating func drop(_ id: ID) {
-    guard visitors[id] != nil else { return }
-    actions.append(.close(id))
-    leave(id)
-  }
-
-  private mutating func leave(_ id: ID) {
-    guard let visitor = visitors.removeValue(forKey: id) else { return }
-    switch visitor.stage {
-    case .new: forgetNewcomer(id, visitor.network)
-    case .registered:
-      registered.change(visitor.share, by: -1)
-      guard let registration = registrations.removeValue(forKey: id) else { return }
-      places[registration.place] = nil
-      takenOfLength[String(registration.place.number).utf8.count, default: 0] -= 1
-      for meeting in registration.meetings where meetings[meeting] == id { meetings[meeting] = nil }
-      for (_, call) in waiting where call.receiver == id { refuse(call.caller, isEnding ? .ending : .absent) }
-    case .calling(let call):
-      calls.change(visitor.share, by: -2)
-      forget(call)
-    case .joined(let other):
-      calls.change(visitor.share, by: -1)
-      drop(other)
-    }
-  }
-
-  private mutating func forget(_ call: RelayCall) {
-    guard let (_, receiver) = waiting.removeValue(forKey: call) else { return }
-    registrations[receiver]?.waiting -= 1
-  }
-
-  private mutating func forgetNewcomer(_ id: ID, _ network: String) {
-    newcomerCount -= 1
-    newcomers[network]?.removeAll { $0 == id }
-    if newcomers[network]?.isEmpty == true { newcomers[network] = nil }
   }
 }
