@@ -7,31 +7,31 @@ import Testing
 
 @Suite struct SendWindowTests {
   /// Room for so many frames.
-  private func window(_ frames: UInt64) -> SendQueue.Window {
-    SendQueue.Window(frames * UInt64(16 + Limits.dataHeader), of: 16)
+  private func window(_ frames: UInt64) -> SendQueue.UnwrittenFrames {
+    SendQueue.UnwrittenFrames(frames * UInt64(16 + Limits.dataHeader), of: 16)
   }
 
   /// A stream fills a frame. Returns the stream that is woken, and the next task of the filling
   /// one.
   private func fill(
-    _ window: inout SendQueue.Window, _ byte: UInt8, by number: UInt32 = 0, length: Int = 16
-  ) throws -> SendQueue.Window.StreamNumber? {
+    _ window: inout SendQueue.UnwrittenFrames, _ byte: UInt8, by number: UInt32 = 0, length: Int = 16
+  ) throws -> SendQueue.UnwrittenFrames.StreamNumber? {
     var frame = try #require(filling(window.next(for: number)))
     frame.append([UInt8](repeating: byte, count: length))
     return window.filled(frame)
   }
 
-  private func filling(_ task: SendQueue.Window.Task) -> FrameBuffer? {
+  private func filling(_ task: SendQueue.UnwrittenFrames.Task) -> FrameBuffer? {
     if case .fill(let frame) = task { frame } else { nil }
   }
-  private func sent(_ task: SendQueue.Window.Task) -> UInt8? {
+  private func sent(_ task: SendQueue.UnwrittenFrames.Task) -> UInt8? {
     if case .send(let frame) = task { frame.bytes[0] } else { nil }
   }
-  private func isEnd(_ task: SendQueue.Window.Task) -> Bool { if case .end = task { true } else { false } }
-  private func waits(_ task: SendQueue.Window.Task) -> Bool { if case .wait = task { true } else { false } }
+  private func isEnd(_ task: SendQueue.UnwrittenFrames.Task) -> Bool { if case .end = task { true } else { false } }
+  private func waits(_ task: SendQueue.UnwrittenFrames.Task) -> Bool { if case .wait = task { true } else { false } }
 
   /// A stream fills frames and sends them.
-  private func send(_ window: inout SendQueue.Window, _ bytes: ClosedRange<UInt8>, by number: UInt32) throws {
+  private func send(_ window: inout SendQueue.UnwrittenFrames, _ bytes: ClosedRange<UInt8>, by number: UInt32) throws {
     for byte in bytes {
       _ = try fill(&window, byte, by: number)
       expect(sent(window.next(for: number)), is: byte)

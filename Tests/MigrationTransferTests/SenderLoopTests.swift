@@ -140,7 +140,7 @@ private final class Gate: Sendable {
   }
 
   @Test func `with any window of a receiver, the sender keeps no more than its own limit`() {
-    var window = SendQueue.Window(.max, of: 1 << 20)
+    var window = SendQueue.UnwrittenFrames(.max, of: 1 << 20)
     var frames: UInt64 = 0
     while case .fill = window.next(for: 1) { frames += 1 }
     expect(frames, is: Limits.sendWindow >> 20)

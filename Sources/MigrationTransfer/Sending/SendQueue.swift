@@ -7,7 +7,7 @@ import MigrationWire
 ///
 /// Every wait ends when the queue is stopped.
 final class SendQueue: ExportListener {
-  typealias StreamNumber = Window.StreamNumber
+  typealias StreamNumber = UnwrittenFrames.StreamNumber
 
   /// The next step of a data stream.
   enum Next {
@@ -19,7 +19,7 @@ final class SendQueue: ExportListener {
   }
 
   private struct State: Sendable {
-    var window: Window
+    var window: UnwrittenFrames
     var source: (any FrameSource)?
     /// The number of additions to the source.
     var additions = 0
@@ -49,7 +49,7 @@ final class SendQueue: ExportListener {
     unsent: @escaping @Sendable (NotStored) -> Void
   ) {
     let limit = limit.map { RateLimit(bytesPerSecond: $0, now: BootInstant.now().seconds) }
-    state = Condition(State(window: Window(window, of: capacity), limit: limit))
+    state = Condition(State(window: UnwrittenFrames(window, of: capacity), limit: limit))
     unsentItem = unsent
   }
 

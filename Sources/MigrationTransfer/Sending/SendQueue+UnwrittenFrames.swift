@@ -7,7 +7,7 @@ extension SendQueue {
   ///
   /// A value without threads or clocks. The window bounds how many bytes are under way, and with that
   /// the sender's memory.
-  struct Window: Sendable {
+  struct UnwrittenFrames: Sendable {
     /// Names a data stream of a session.
     package typealias StreamNumber = UInt32
 
