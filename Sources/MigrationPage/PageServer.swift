@@ -4,8 +4,6 @@ package import MigrationSystem
 package struct PageServer: ~Copyable {
   /// The most connections. A further connection ends the oldest connection that is no stream.
   static let mostConnections = 64
-  /// The time for which the server stays without a page.
-  package static let patience = Duration.seconds(10)
 
   private let listener: ListeningSocket
   private let program: any PageProgram
@@ -13,8 +11,7 @@ package struct PageServer: ~Copyable {
   private var gate: Gate
   private var poller: Poller
   private var connections: [UniqueBox]
-  /// The time at which the server ends if no page is there.
-  private var end: BootInstant
+  private var lifetime: PageLifetime
   /// The time before which nothing is accepted, because there are no descriptors left.
   private var restsUntil: BootInstant?
   private static let rest = Duration.milliseconds(100)
@@ -41,7 +38,7 @@ package struct PageServer: ~Copyable {
     self.owner = owner
     // Not before something throws: Swift 6.2 would destroy it twice.
     connections = []
-    end = .now() + Gate.lifeOfTicket
+    lifetime = PageLifetime(now: .now())
   }
 
   package var port: UInt16 { listener.port }
@@ -80,16 +77,15 @@ package struct PageServer: ~Copyable {
       let isNeeded = program.isNeeded(isShown: isShown)
       if program.wantsPage(isShown: isShown) {
         program.open(try newAddress())
-        end = max(end, now + Gate.lifeOfTicket)
+        lifetime.noteTicket(now: now)
       }
-      // A page that came in time has used its ticket.
-      if isShown { end = now + Self.patience } else if isNeeded { end = max(end, now + Self.patience) }
-      if now >= end { return false }
+      lifetime.note(isShown: isShown, isNeeded: isNeeded, now: now)
+      if now >= lifetime.end { return false }
     }
   }
 
   private func nextMoment() -> BootInstant {
-    (connections.compactMap { $0.connection.nextMoment } + [restsUntil].compactMap(\.self)).reduce(end, min)
+    (connections.compactMap { $0.connection.nextMoment } + [restsUntil].compactMap(\.self)).reduce(lifetime.end, min)
   }
 
   private mutating func accept(now: BootInstant) throws(SystemError) {
@@ -155,7 +151,7 @@ package struct PageServer: ~Copyable {
     switch route {
     case .ticket:
       guard let ticket = try? gate.newTicket(now: now) else { return Response(.failed) }
-      end = max(end, now + Gate.lifeOfTicket)
+      lifetime.noteTicket(now: now)
       return Response(.fine, "text/plain; charset=utf-8", Array(ticket.utf8))
     case .call(let call):
       guard let form = request.form else { return Response(.malformed) }
