@@ -1,5 +1,4 @@
 import MigrationArchive
-import MigrationCredentials
 import MigrationEngine
 import MigrationHost
 import MigrationSystem
@@ -34,9 +33,9 @@ enum AppStart {
   }
 
   /// The app's access to its credentials; nil, with a note, if it cannot have any.
-  private static func credentials(of bundle: AppBundle, home: String, keys: [UInt8]?) -> CredentialsOfApp? {
+  private static func credentials(of bundle: AppBundle, home: String, keys: [UInt8]?) -> CredentialSocket? {
     do {
-      return try CredentialsOfApp(bundle, home: home, keys: keys)
+      return try CredentialSocket(bundle, home: home, keys: keys)
     } catch {
       note("\(bundle.identifier) finds no credentials: \(error)")
       return nil
@@ -57,27 +56,4 @@ enum AppStart {
   }
 
   private static func note(_ text: String) { StandardStream.error.write("peer: note: \(text)\n") }
-
-  /// An app's access to its credentials: the socket of its broker, and the variable that names it.
-  struct CredentialsOfApp {
-    private let socket: SharedDescriptor
-    private let inode: UInt64
-
-    /// The variable with the socket's number and inode; CCredentials reads it.
-    private static let variable = "PEER_CREDENTIALS"
-
-    /// Starts the broker for an app. This process, which becomes the app later, has no other thread.
-    init(_ bundle: AppBundle, home: String, keys: [UInt8]?) throws(SystemError) {
-      let storage = CredentialVault(home: Array(home.utf8), keys: keys)
-      let end = try CredentialBroker.start(for: CredentialPrincipal(bundle), storage: storage)
-      socket = SharedDescriptor(end)
-      inode = try socket.descriptor.status().inode
-    }
-
-    /// The additional variables of the app's environment.
-    var variables: [String: String] { [Self.variable: "\(socket.raw):\(inode)"] }
-
-    /// Keeps the socket open in the program that this process becomes.
-    func keepOnExec() throws(SystemError) { try socket.descriptor.keepOnExec() }
-  }
 }
