@@ -1,6 +1,6 @@
 import MigrationArchive
 package import MigrationSystem
-package import MigrationWire
+import MigrationWire
 
 /// The apps of files that this device knows: the described apps, and all Flatpaks.
 package struct AppCatalogue: Sendable {
@@ -8,9 +8,9 @@ package struct AppCatalogue: Sendable {
   package let descriptions: [String: AppDescription]
   /// The mistakes because of which descriptions are not used.
   package let mistakes: [DescriptionError]
-  private let flatpaks: Flatpaks
+  let flatpaks: Flatpaks
   private let programs: [[UInt8]]
-  private let packages: InstalledPackages
+  let packages: InstalledPackages
   /// The path of the folder with a folder for each snap.
   private let snaps: [UInt8]
   /// The path of the folder with the files that every new home gets.
@@ -140,7 +140,7 @@ package struct AppCatalogue: Sendable {
     }
   }
 
-  private func isInstalled(_ packaging: AppDescription.Packaging, of app: AppDescription) -> Bool {
+  func isInstalled(_ packaging: AppDescription.Packaging, of app: AppDescription) -> Bool {
     switch packaging {
     case .native:
       app.programs.isEmpty
@@ -159,44 +159,6 @@ package struct AppCatalogue: Sendable {
     descriptions.values.filter { $0.hasSecrets || $0.isIdentity }.flatMap { $0.roots.flatMap(\.places) }.map(\.path)
   }
 
-  /// The destination of an app's data; nil if this device knows no such app. Only this device's own
-  /// descriptions decide: a key of the sender that is unknown here has no place.
-  package func arrival(
-    of identifier: String, in home: borrowing Directory, running: RunningPrograms = RunningPrograms()
-  ) -> Arrival? {
-    if let description = descriptions[identifier], !description.settings.isEmpty {
-      return Arrival(
-        name: description.name, places: [Self.settingsKey: Self.settingsPlace(of: identifier)],
-        hasSecrets: description.hasSecrets, isIdentity: description.isIdentity, missing: nil, inUse: nil,
-        homeFiles: description.homeFiles,
-        written: nil, installed: nil, settings: description.settings)
-    }
-    if let description = descriptions[identifier] {
-      let installed = description.packagings.first { isInstalled($0, of: description) }
-      guard let packaging = installed ?? description.packagings.first else { return nil }
-      var places: [String: [UInt8]] = [:]
-      for root in description.roots {
-        let own = root.places.filter { $0.packaging == packaging }
-        // Data in another place of the same packaging would hide the arriving data.
-        let present = own.first { home.kind(at: $0.path) != nil }
-        if let place = present ?? own.first { places[root.key] = place.path }
-      }
-      return Arrival(
-        name: description.name, places: places, hasSecrets: description.hasSecrets, isIdentity: description.isIdentity,
-        missing: installed == nil ? Self.missing(packaging, description.packages) : nil,
-        inUse: use(of: description, packaging, at: Array(places.values), in: home, running),
-        homeFiles: description.homeFiles, written: description.written,
-        installed: packaging == .native && description.written != nil
-          ? packages.version(of: description.packages) : nil,
-        started: description.started)
-    }
-    guard Flatpaks.isIdentifier(identifier) else { return nil }
-    return Arrival(
-      name: flatpaks.name(of: identifier) ?? identifier, places: Flatpaks.places(of: identifier), hasSecrets: false,
-      isIdentity: false, missing: flatpaks.has(identifier) ? nil : .flatpak(identifier),
-      inUse: use(of: .flatpak(identifier)), homeFiles: [], written: nil, installed: nil)
-  }
-
   /// The program that uses the data of an app of files now, for people. `running` is asked only if
   /// the app's description names processes or locks.
   package func use(
@@ -211,7 +173,7 @@ package struct AppCatalogue: Sendable {
   }
 
   /// The program that uses the data of an app, for people.
-  private func use(
+  func use(
     of app: AppDescription, _ packaging: AppDescription.Packaging, at places: [[UInt8]], in home: borrowing Directory,
     _ running: RunningPrograms
   ) -> String? {
@@ -225,12 +187,12 @@ package struct AppCatalogue: Sendable {
   }
 
   /// The running instance of a Flatpak, for people.
-  private func use(of packaging: AppDescription.Packaging) -> String? {
+  func use(of packaging: AppDescription.Packaging) -> String? {
     guard case .flatpak(let identifier) = packaging else { return nil }
     return flatpaks.running()[identifier].map { "process \($0)" }
   }
 
-  private static func missing(_ packaging: AppDescription.Packaging, _ packages: [String]) -> Arrival.Missing? {
+  static func missing(_ packaging: AppDescription.Packaging, _ packages: [String]) -> AppDestination.Missing? {
     switch packaging {
     case .flatpak(let identifier): .flatpak(identifier)
     case .native: packages.first.map { .package($0) }
@@ -289,81 +251,12 @@ package struct AppCatalogue: Sendable {
   }
 }
 
-/// The destination of an app of files on this device, and the kind of its data by this device's own
-/// knowledge.
-package struct Arrival: Equatable, Sendable {
-  /// A program that must be installed so that the data is of use.
-  package enum Missing: Equatable, Sendable {
-    case package(String)
-    case flatpak(String)
-  }
-
-  package let name: String
-  /// By key, relative to the home.
-  package let places: [String: [UInt8]]
-  package let hasSecrets: Bool
-  package let isIdentity: Bool
-  package let missing: Missing?
-  /// The program that uses the data there now, for people.
-  package let inUse: String?
-  /// The files, by their paths in the archive, in which paths of the home stand.
-  let homeFiles: [ArchivePath]
-  /// The place in the data that names the version that wrote it, if older versions refuse the data.
-  let written: WrittenVersion?
-  /// The installed version, if `written` needs it.
-  let installed: Version?
-  /// The keys of dconf that are loaded; empty for other data.
-  package var settings: [DesktopSettings.Key] = []
-  /// The files, by their paths in the archive, that the app writes when it is merely started.
-  package var started: [ArchivePath] = []
-
-  /// The places of some roots that are taken.
-  package func present(of keys: [[UInt8]], in home: borrowing Directory) -> [[UInt8]] {
-    // Existing settings at that place have only been loaded before.
-    if !settings.isEmpty { return [] }
-    return keys.compactMap { places[String(decoding: $0, as: UTF8.self)] }.filter { home.isTaken(at: $0) }
-  }
-
-  /// The places of some roots that have data already. Files of every new home, as the folder
-  /// `skeleton` has them, do not count, nor do files that the app writes when it is merely started.
-  package func data(of keys: [[UInt8]], in home: borrowing Directory, besides skeleton: [UInt8]) -> [[UInt8]] {
-    let present = keys.filter { !isMerelyStarted($0, in: home) }
-    // Without a skeleton, each other file counts.
-    guard let skeleton = try? Directory.open(skeleton) else { return self.present(of: present, in: home) }
-    return self.present(of: present, in: home).filter { !home.isSame(as: skeleton, at: $0) }
-  }
-
-  /// Whether the place of a root has only files that the app writes when it is merely started.
-  private func isMerelyStarted(_ key: [UInt8], in home: borrowing Directory) -> Bool {
-    let files = started.map(\.bytes).filter { $0 == key || $0.starts(with: key + [UInt8(ascii: "/")]) }
-    guard !files.isEmpty, let place = places[String(decoding: key, as: UTF8.self)] else { return false }
-    if files.contains(key) { return home.kind(at: place) == .file }
-    func hasOnly(_ folder: [UInt8], _ path: [UInt8]) -> Bool {
-      guard let directory = try? home.openDirectoryBeneath(folder), let names = try? directory.names() else {
-        return false
-      }
-      return names.allSatisfy { name in
-        let rest = [UInt8(ascii: "/")] + name
-        return files.contains(path + rest)
-          || files.contains { $0.starts(with: path + rest + [UInt8(ascii: "/")]) }
-            && hasOnly(folder + rest, path + rest)
-      }
-    }
-    return hasOnly(place, key)
-  }
-}
-
-extension Arrival {
-  /// The class of the data.
-  package var kind: ArrivalClasses { hasSecrets || isIdentity ? .secrets : .apps }
-}
-
 extension Directory {
   /// The type of an item beneath this directory; nil if there is none, or a link leads to it.
   func kind(at path: [UInt8]) -> ItemKind? { (try? kindWithoutLinks(at: path)) ?? nil }
 
   /// Whether there is anything at a path, also a link.
-  fileprivate func isTaken(at path: [UInt8]) -> Bool {
+  func isTaken(at path: [UInt8]) -> Bool {
     do {
       return try kindWithoutLinks(at: path) != nil
     } catch {
@@ -386,7 +279,7 @@ extension Directory {
   }
 
   /// Whether a file has the same bytes in both directories.
-  fileprivate func isSame(as other: borrowing Directory, at path: [UInt8]) -> Bool {
+  func isSame(as other: borrowing Directory, at path: [UInt8]) -> Bool {
     guard kind(at: path) == .file, let mine = try? openBeneath(path).readAll(limit: 1 << 20),
       let others = try? other.openBeneath(path).readAll(limit: 1 << 20)
     else { return false }

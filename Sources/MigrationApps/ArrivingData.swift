@@ -5,12 +5,12 @@ package import MigrationWire
 /// The data of an app just before it is put in place, with its references to the computer that it
 /// comes from.
 package struct ArrivingData: Sendable {
-  private let arrival: Arrival
+  private let arrival: AppDestination
   private let paths: OldPaths?
   private let tell: @Sendable (String) -> Void
 
   /// `tell` gets clauses for the user.
-  package init(_ arrival: Arrival, paths: OldPaths?, tell: @escaping @Sendable (String) -> Void) {
+  package init(_ arrival: AppDestination, paths: OldPaths?, tell: @escaping @Sendable (String) -> Void) {
     self.arrival = arrival
     self.paths = paths
     self.tell = tell

@@ -46,7 +46,7 @@ import Testing
   }
 
   private func arrival(_ catalogue: AppCatalogue, _ app: String = "browser") -> [String: String]? {
-    catalogue.arrival(of: app, in: home.directory)?.places.mapValues { String(decoding: $0, as: UTF8.self) }
+    catalogue.destination(of: app, in: home.directory)?.places.mapValues { String(decoding: $0, as: UTF8.self) }
   }
 
   private func installFlatpak() -> Flatpaks {
@@ -136,8 +136,8 @@ import Testing
   }
 
   @Test func `the receiver says what is to be installed`() throws {
-    func missing(_ app: String, _ flatpaks: Flatpaks = Flatpaks()) -> Arrival.Missing? {
-      catalogue(flatpaks).arrival(of: app, in: home.directory)?.missing
+    func missing(_ app: String, _ flatpaks: Flatpaks = Flatpaks()) -> AppDestination.Missing? {
+      catalogue(flatpaks).destination(of: app, in: home.directory)?.missing
     }
     expect(missing("browser"), is: .package("browser-esr"))
     expect(missing("org.example.Other"), is: .flatpak("org.example.Other"))
@@ -189,7 +189,7 @@ import Testing
     home.write(".rc", "the same")
     func present() -> [String]? {
       let keys = ["rc", "folder", "history", "other"].map { Array($0.utf8) }
-      return catalogue().arrival(of: "shell", in: home.directory)?
+      return catalogue().destination(of: "shell", in: home.directory)?
         .data(of: keys, in: home.directory, besides: skeleton.at(""))
         .map { String(decoding: $0, as: UTF8.self) }
     }

@@ -98,7 +98,7 @@ private let shipped = AppCatalogue(folders: [folder], trusting: Trust(owner ?? 0
       expect(found.first?.places.count, is: count)
       // Each key has a place on another device, in one packaging.
       let other = try Scratch()
-      let arrival = shipped.arrival(of: identifier, in: other.directory)
+      let arrival = shipped.destination(of: identifier, in: other.directory)
       for place in found.first?.places ?? [] {
         expect(arrival?.places[String(decoding: place.root, as: UTF8.self)] != nil, "\(place)")
       }
@@ -125,7 +125,7 @@ private let shipped = AppCatalogue(folders: [folder], trusting: Trust(owner ?? 0
     let app = try #require(shipped.apps(with: all).first { $0.identifier == identifier })
     expect(app.kind == .settings && app.settings?.count == keys.count)
     let other = try Scratch()
-    let found = shipped.arrival(of: identifier, in: other.directory)
+    let found = shipped.destination(of: identifier, in: other.directory)
     let arrival = try #require(found)
     expect(arrival.places, is: ["dconf": Array(".local/share/peer-settings/\(identifier)".utf8)])
     expect(all.only(arrival.settings), is: app.settings)

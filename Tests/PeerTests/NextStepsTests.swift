@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test func `a program enters a command only if this computer's catalogue has it`() {
-    let missing: [Arrival.Missing] = [
+    let missing: [AppDestination.Missing] = [
       .package("vim"), .package("g++"), .package("fish"), .package("--purge"), .flatpak("org.example.App"),
       .flatpak("org.example.Other"), .package("x;y"),
     ]

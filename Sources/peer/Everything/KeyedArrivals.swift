@@ -53,7 +53,7 @@ struct KeyedArrivals {
   }
 
   /// Waits until a person has closed the app.
-  private func wait(for arrival: Arrival, _ app: String) throws(Failure) {
+  private func wait(for arrival: AppDestination, _ app: String) throws(Failure) {
     guard let use, let user = known.use(ofArriving: app, in: home.directory) else { return }
     use.tell(arrival.name, user)
     do throws(SystemError) {
@@ -64,7 +64,7 @@ struct KeyedArrivals {
     use.tell(arrival.name, nil)
   }
 
-  private func inUse(_ arrival: Arrival, _ user: String) -> Failure {
+  private func inUse(_ arrival: AppDestination, _ user: String) -> Failure {
     Failure(
       .appInUse, "\(VisibleText.of(arrival.name)) is in use here: \(VisibleText.of(user))",
       hint: DataHint.appInUse.text)
@@ -80,7 +80,7 @@ struct KeyedArrivals {
   }
 
   /// What is still to be done with the settings of an app when they are in their place.
-  private func loading(_ app: String, _ arrival: Arrival) -> (@Sendable () throws(Failure) -> Void)? {
+  private func loading(_ app: String, _ arrival: AppDestination) -> (@Sendable () throws(Failure) -> Void)? {
     guard !arrival.settings.isEmpty, let settings else { return nil }
     return { () throws(Failure) in try settings.load(app) }
   }
@@ -117,7 +117,7 @@ struct KeyedArrivals {
   }
 
   /// The program that must be installed so that the data of a part is of use.
-  func missing(for part: Part) -> Arrival.Missing? {
+  func missing(for part: Part) -> AppDestination.Missing? {
     guard case .files(let app, _) = part.contents else { return nil }
     return arrival(of: app)?.missing
   }
@@ -142,11 +142,11 @@ struct KeyedArrivals {
       .sorted { $0.place.lexicographicallyPrecedes($1.place) }
   }
 
-  private func arrival(of app: String) -> Arrival? {
-    known.catalogue.arrival(of: app, in: home.directory, running: known.running)
+  private func arrival(of app: String) -> AppDestination? {
+    known.catalogue.destination(of: app, in: home.directory, running: known.running)
   }
 
-  private func check(_ arrival: Arrival, _ roots: [Root], of part: Part) throws(Failure) {
+  private func check(_ arrival: AppDestination, _ roots: [Root], of part: Part) throws(Failure) {
     let data = arrival.data(of: roots.map(\.name), in: home.directory, besides: known.catalogue.skeleton)
     let path = replacesApps ? nil : touched(data, part, arrival)
     if path != nil || arrival.inUse != nil, !replacesApps, hasAll(of: part) {
@@ -176,7 +176,7 @@ struct KeyedArrivals {
   }
 
   /// The first of an app's data that is not as an earlier migration has left it.
-  private func touched(_ data: [[UInt8]], _ part: Part, _ arrival: Arrival) -> [UInt8]? {
+  private func touched(_ data: [[UInt8]], _ part: Part, _ arrival: AppDestination) -> [UInt8]? {
     guard let first = data.first, let store, let place = try? area.place() else { return data.first }
     let keys = Dictionary(arrival.places.map { ($0.value, Array($0.key.utf8)) }) { first, _ in first }
     var found: [UInt8]?

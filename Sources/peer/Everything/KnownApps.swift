@@ -75,7 +75,7 @@ struct KnownApps {
 
   /// The program that uses what an app has in a home at this moment, for people.
   func use(ofArriving app: String, in home: borrowing Directory) -> String? {
-    catalogue.arrival(of: app, in: home, running: system.running(isElsewhere))?.inUse
+    catalogue.destination(of: app, in: home, running: system.running(isElsewhere))?.inUse
   }
 
   /// The apps of which a home has data, and a note for each description or place that is not used.

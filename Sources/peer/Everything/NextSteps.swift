@@ -31,7 +31,7 @@ struct NextStep: Equatable, Sendable {
 /// sentence, after a colon.
 struct NextSteps {
   /// The programs that this device lacks.
-  var missing: [Arrival.Missing] = []
+  var missing: [AppDestination.Missing] = []
   /// The packages that the other device's user has installed, and that are not installed here.
   var others: Set<String> = []
   /// The old data beside the new one, by absolute paths.
