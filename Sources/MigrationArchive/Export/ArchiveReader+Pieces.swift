@@ -30,7 +30,7 @@ extension ArchiveReader {
       goOn(with: piece, from: addEqualBlocks(of: piece, in: file))
     } else {
       var end = min(piece.range.upperBound, piece.range.lowerBound + UInt64(packer.sizes.chunk))
-      if file.base != nil { end = min(end, file.blockEnd(behind: piece.range.lowerBound)) }
+      if file.isComparing { end = min(end, file.blockEnd(behind: piece.range.lowerBound)) }
       guard packer.hasRoom(for: end - piece.range.lowerBound) else { return keep(piece) }
       addChunk(piece.range.lowerBound..<end, of: piece, in: file)
       goOn(with: piece, from: end)

@@ -118,17 +118,20 @@ final class LargeFile<File: SourceFile>: Sendable {
   // MARK: Blocks
 
   /// The rest of a piece up to the end of a block, if the receiver may have the block: then the block
-  /// is compared before any of it is sent. Once most blocks differ, none is compared any more.
+  /// is compared before any of it is sent.
   func comparable(_ piece: Piece) -> Range<UInt64>? {
-    guard let base, !piece.isHole, !piece.isHeld, let block = base.range(of: piece.range.lowerBound / base.length),
+    guard isComparing, !piece.isHole, !piece.isHeld,
+      let base, let block = base.range(of: piece.range.lowerBound / base.length),
       block.lowerBound == piece.range.lowerBound, block.upperBound <= piece.range.upperBound,
       // No piece may begin within a word: its lanes would not add up to the sum of the file.
       block.upperBound == record.size || block.upperBound.isMultiple(of: 8)
     else { return nil }
-    return state.withLock { state in
-      let isOfUse = state.compared < 64 || state.differing.count * 2 <= state.compared
-      return isOfUse && !state.differing.contains(block.lowerBound) ? block : nil
-    }
+    return state.withLock { $0.differing.contains(block.lowerBound) ? nil : block }
+  }
+
+  /// Whether there is a base that is of use: once most blocks differ, none is compared any more.
+  var isComparing: Bool {
+    base != nil && state.withLock { $0.compared < 64 || $0.differing.count * 2 <= $0.compared }
   }
 
   /// Notes whether a block of the base is equal.
