@@ -11,6 +11,8 @@ final class FramePacker {
   private var prefix = ByteWriter()
   /// The totals added through this packer since the last call of `takeSum`.
   var sum = ArchiveSum()
+  /// What the receiver has, or must not get, of it: the listener is told once.
+  private var skipped = Tally()
 
   init(_ settings: ExportSettings) { self.settings = settings }
 
@@ -35,7 +37,8 @@ final class FramePacker {
 
   /// The totals added since the last call.
   func takeSum() -> ArchiveSum {
-    defer { sum = ArchiveSum() }
+    if skipped != Tally() { listener.skipped(items: skipped.items, bytes: skipped.bytes) }
+    defer { (sum, skipped) = (ArchiveSum(), Tally()) }
     return sum
   }
 
@@ -95,7 +98,7 @@ final class FramePacker {
     case .kept:
       sum.leftOut.differing += 1
       listener.unsent(NotStored(path: path.bytes, .existsAndDiffers))
-      listener.skipped(items: 1, bytes: size)
+      skip(size, items: 1)
     default: return .send
     }
     return .leftOut
@@ -121,7 +124,7 @@ final class FramePacker {
   /// Leaves out an item that the destination has, or had until it was removed there.
   func leaveOut(size: UInt64, isRemoved: Bool = false) {
     if isRemoved { sum.leftOut.removed += 1 } else { sum.leftOut.present += 1 }
-    listener.skipped(items: 1, bytes: size)
+    skip(size, items: 1)
   }
 
   /// Reports an item that cannot be sent.
@@ -267,7 +270,7 @@ final class FramePacker {
     let mark = mark(record)
     guard held.take(mark) else { return false }
     tally(record, mark)
-    listener.skipped(items: 1, bytes: record.size)
+    skip(record.size, items: 1)
     return true
   }
 
@@ -285,7 +288,7 @@ final class FramePacker {
     let ranges = held.ranges(of: record.path, record.generation)
     // The ranges come from another device: only ranges inside the file count.
     let missing = ranges.gaps(in: 0..<record.size).reduce(0) { $0 + UInt64($1.count) }
-    if missing < record.size { listener.skipped(items: 0, bytes: record.size - missing) }
+    if missing < record.size { skip(record.size - missing) }
     return ranges
   }
 
@@ -293,7 +296,7 @@ final class FramePacker {
   func isRefused(_ record: ItemRecord) -> Bool { listener.refuses(mark(record)) }
 
   /// Counts content that need not be sent.
-  func skip(_ bytes: UInt64) { listener.skipped(items: 0, bytes: bytes) }
+  func skip(_ bytes: UInt64, items: UInt64 = 0) { skipped = skipped.adding(Tally(items: items, bytes: bytes)) }
 
   /// Adds a piece that the receiver has in the file's earlier version.
   func addBase(_ place: FilePiece, _ lanes: PieceLanes) {
@@ -351,7 +354,7 @@ final class FramePacker {
   func withhold(_ path: ArchivePath, _ lack: DestinationTraits.Lack, size: UInt64) {
     sum.withheld += 1
     listener.unsent(NotStored(path: path.bytes, lack.reason))
-    listener.skipped(items: 1, bytes: size)
+    skip(size, items: 1)
   }
 }
 

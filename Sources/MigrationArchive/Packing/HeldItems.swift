@@ -6,9 +6,9 @@ package struct HeldItems: Sendable {
   private var staged: [Mark] = []
   private var isCurrent: [Bool] = []
   /// The marks of the other kinds.
-  private var others: [Held.Kind: [Mark]] = [:]
+  private var others = ByKind<Mark>()
   /// For each of these marks, whether an item of the source has it; empty if the receiver does not ask.
-  private var isMet: [Held.Kind: [Bool]] = [:]
+  private var isMet = ByKind<Bool>()
   private var partials: [ArchivePath: Partial] = [:]
 
   package init() {}
@@ -16,10 +16,7 @@ package struct HeldItems: Sendable {
   package var isEmpty: Bool { staged.isEmpty && partials.isEmpty && !hasNames }
 
   /// Whether the destination has entries whose items need not, or must not, be sent.
-  var hasNames: Bool { others.keys.contains { $0 != .base } }
-
-  /// Whether the destination has files that may be bases of newer versions.
-  var hasBases: Bool { others[.base] != nil }
+  var hasNames: Bool { others.hasAny(besides: .base) }
 
   /// Adds a page; pages come in ascending order.
   package mutating func add(_ page: Held) {
@@ -27,7 +24,7 @@ package struct HeldItems: Sendable {
     case .staged:
       staged += page.marks
       isCurrent += [Bool](repeating: false, count: page.marks.count)
-    case .present, .taken, .removed, .arrived, .state, .content, .base: others[page.kind, default: []] += page.marks
+    case .present, .taken, .removed, .arrived, .state, .content, .base: others[page.kind] += page.marks
     }
   }
 
@@ -35,27 +32,18 @@ package struct HeldItems: Sendable {
 
   /// Whether the receiver holds this item; if so, the item counts as still existing at the source.
   package mutating func take(_ mark: Mark) -> Bool {
-    guard let index = Self.index(of: mark, in: staged) else { return false }
+    guard let index = staged.place(of: mark) else { return false }
     isCurrent[index] = true
     return true
   }
 
-  /// Whether there is a mark of this kind, other than the marks of staged items.
-  package mutating func has(_ mark: Mark, _ kind: Held.Kind) -> Bool {
-    guard let marks = others[kind], let index = Self.index(of: mark, in: marks) else { return false }
-    isMet[kind]?[index] = true
-    return true
-  }
-
-  /// Whether the destination has this file or link already.
-  package mutating func isPresent(_ mark: Mark) -> Bool { has(mark, .present) }
-
   /// From now on, `stale` also has the items that the destination has or had, and that the source has not.
   package mutating func nameAbsent() {
-    for kind in [Held.Kind.present, .removed, .arrived] {
-      isMet[kind] = [Bool](repeating: false, count: others[kind]?.count ?? 0)
-    }
+    for kind in Self.asked { isMet[kind] = [Bool](repeating: false, count: others[kind].count) }
   }
+
+  /// The kinds of the marks that the receiver asks for.
+  private static let asked: [Held.Kind] = [.present, .removed, .arrived]
 
   /// The ranges of this generation of a file that the receiver has.
   package func ranges(of path: ArchivePath, _ generation: Generation) -> ByteRanges {
@@ -69,21 +57,26 @@ package struct HeldItems: Sendable {
   /// The held items that were not taken: they no longer exist at the source.
   package var stale: [Mark] {
     var stale = staged.indices.lazy.filter { !isCurrent[$0] }.map { staged[$0] } as [Mark]
-    guard !isMet.isEmpty else { return stale }
-    for (kind, isMet) in isMet {
-      for (mark, isMet) in zip(others[kind] ?? [], isMet) where !isMet { stale.append(mark) }
+    for kind in Self.asked {
+      for (mark, isMet) in zip(others[kind], isMet[kind]) where !isMet { stale.append(mark) }
     }
     stale.sort()
     return stale
   }
 
-  private static func index(of mark: Mark, in marks: [Mark]) -> Int? {
-    var (low, high) = (0, marks.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if marks[middle] < mark { low = middle + 1 } else { high = middle }
+  /// A list for each kind of marks.
+  private struct ByKind<Element: Sendable>: Sendable {
+    private var lists = [[Element]](repeating: [], count: Int(Held.Kind.base.rawValue) + 1)
+
+    subscript(_ kind: Held.Kind) -> [Element] {
+      get { lists[Int(kind.rawValue)] }
+      _modify { yield &lists[Int(kind.rawValue)] }
     }
-    return low < marks.count && marks[low] == mark ? low : nil
+
+    /// Whether there is anything of another kind.
+    func hasAny(besides kind: Held.Kind? = nil) -> Bool {
+      lists.enumerated().contains { $0.offset != kind.map { Int($0.rawValue) } && !$0.element.isEmpty }
+    }
   }
 
   /// The receiver's ledger, for lookups by several readers.
@@ -92,23 +85,36 @@ package struct HeldItems: Sendable {
     let isEmpty: Bool
     /// Whether the destination has entries whose items need not, or must not, be sent.
     let hasNames: Bool
-    /// Whether it has files that may be bases of newer versions.
-    let hasBases: Bool
+    /// Whether the receiver asks which marks no item of the source has.
+    private let isAsked: Bool
+    /// They do not change, and need no lock.
+    private let marks: ByKind<Mark>
     private let items: Condition<HeldItems>
 
     init(_ items: HeldItems) {
       isEmpty = items.isEmpty
       hasNames = items.hasNames
-      hasBases = items.hasBases
+      isAsked = items.isMet.hasAny()
+      marks = items.others
       self.items = Condition(items)
     }
+
+    /// Whether the destination has files that may be bases of newer versions.
+    var hasBases: Bool { !marks[.base].isEmpty }
 
     /// Whether the receiver holds this item; if so, the item counts as still existing at the source.
     func take(_ mark: Mark) -> Bool { items.withLock { $0.take(mark) } }
     func isPresent(_ mark: Mark) -> Bool { has(mark, .present) }
-    func isTaken(_ mark: Mark) -> Bool { has(mark, .taken) }
+    func isTaken(_ mark: @autoclosure () -> Mark) -> Bool { has(mark(), .taken) }
     func isRemoved(_ mark: Mark) -> Bool { has(mark, .removed) }
-    func has(_ mark: Mark, _ kind: Held.Kind) -> Bool { items.withLock { $0.has(mark, kind) } }
+
+    /// Whether there is a mark of this kind, other than the marks of staged items.
+    func has(_ mark: @autoclosure () -> Mark, _ kind: Held.Kind) -> Bool {
+      let marks = marks[kind]
+      guard !marks.isEmpty, let place = marks.place(of: mark()) else { return false }
+      if isAsked, HeldItems.asked.contains(kind) { items.withLock { $0.isMet[kind][place] = true } }
+      return true
+    }
 
     func ranges(of path: ArchivePath, _ generation: Generation) -> ByteRanges {
       items.withLock { $0.ranges(of: path, generation) }
@@ -117,5 +123,17 @@ package struct HeldItems: Sendable {
     func forgetPart(of path: ArchivePath) { items.withLock { $0.forgetPart(of: path) } }
 
     var stale: [Mark] { items.withLock { $0.stale } }
+  }
+}
+
+extension [Mark] {
+  /// The place of a mark; nil if it is not there. The marks ascend.
+  fileprivate func place(of mark: Mark) -> Int? {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle] < mark { low = middle + 1 } else { high = middle }
+    }
+    return low < count && self[low] == mark ? low : nil
   }
 }
