@@ -223,11 +223,12 @@ package struct Directory: ~Copyable, Sendable {
     }
   }
 
-  /// The names in this directory, in the kernel's order.
-  package func names() throws(SystemError) -> [[UInt8]] {
+  /// The names in this directory, in the kernel's order, of types that the file system may report.
+  package func names(_ note: (FileKind?) -> Void = { _ in }) throws(SystemError) -> [[UInt8]] {
     var names: [[UInt8]] = []
-    try forEachEntry { (name, _) throws(SystemError) in
+    try forEachEntry { (name, kind) throws(SystemError) in
       names.append(unsafe name.withUnsafeBufferPointer { unsafe Array($0) })
+      note(kind)
       return true
     }
     return names

@@ -16,8 +16,12 @@ package final class ArrivedItems: Sendable {
   private struct State: Sendable {
     /// The positions of the newest records, by the hashes of their paths.
     var positions: [UInt64: UInt64] = [:]
+    /// The size of the largest file that any record tells.
+    var largest: UInt64 = 0
     /// The records that are not in the file yet.
     var pending: [ArrivedItem] = []
+    /// The hashes of the paths of the items that did not lie here when the offer came; nil before that.
+    var missed: Set<UInt64>?
     /// The items that are no longer at the destination, and did not come again.
     var away = Named()
     /// The items that are here, and that the sender no longer has.
@@ -71,6 +75,7 @@ package final class ArrivedItems: Sendable {
       case .record(.arrived(let item), let position):
         if item.source != .unknown, item.source == sources[Array(item.path.root)] {
           state.positions[Self.hash(item.path)] = item.isVoid ? nil : position
+          state.largest = max(state.largest, item.size)
         }
       case .record: break
       case .end(let position): end = position
@@ -86,7 +91,12 @@ package final class ArrivedItems: Sendable {
   func source(of path: ArchivePath) -> SourceIdentity { sources[Array(path.root)] ?? .unknown }
 
   /// The user's decision about an item that was moved or removed here.
-  func removals(of path: ArchivePath) -> Removals { removals[Array(path.root)] ?? .unsettled }
+  func removals(of path: ArchivePath) -> Removals {
+    removals.isEmpty ? .unsettled : removals[Array(path.root)] ?? .unsettled
+  }
+
+  /// The size of the largest file that an earlier migration has brought.
+  var largest: UInt64 { state.withLock { $0.largest } }
 
   /// Whether nothing has arrived before.
   package var isEmpty: Bool { state.withLock { $0.positions.isEmpty } }
@@ -234,6 +244,15 @@ package final class ArrivedItems: Sendable {
       if paths.count < Self.most { paths.append(path) }
     }
   }
+
+  /// Records that these items, and no others, do not lie here when the offer comes.
+  func note(missed paths: [ArchivePath]) { state.withLock { $0.missed = Set(paths.map(Self.hash)) } }
+  /// Whether an item lay here when the offer came; false if nothing has looked.
+  func wasHere(_ path: ArchivePath) -> Bool {
+    state.withLock { $0.missed.map { $0.isEmpty || !$0.contains(Self.hash(path)) } ?? false }
+  }
+  /// Whether every item did.
+  var wereAllHere: Bool { state.withLock { $0.missed?.isEmpty == true } }
 
   /// Records that an item has been moved or removed here, and stays away.
   func noteAway(_ path: ArchivePath) { state.withLock { $0.away.note(path) } }

@@ -119,13 +119,13 @@ extension FolderImport {
   /// to name them. An item in a directory that has gone is not named by itself.
   func findAway(_ arrived: ArrivedItems) throws {
     let absent = try absentMarks(arrived)
+    if existing != .setAside, absent.isEmpty, arrived.wereAllHere { return }
     var changes: [ArrivedItem] = []
     var gone: [ArrivedItem] = []
     var folders: Set<ArchivePath> = []
     // Directories without a new version: the folder above tells whether the sender has them.
     var unmet: [ArrivedItem] = []
-    func judge(_ item: ArrivedItem, isGone: Bool) {
-      let since = since(item)
+    func judge(_ item: ArrivedItem, _ since: ItemFate.Since, isGone: Bool) {
       let earlier = ItemFate.Earlier(isGone && !arrived.mayBeUnread(item.path) ? .gone : .same, since)
       switch ItemFate(item.kind == .directory ? .folder : .leaf, earlier, existing: .merge).fate {
       case .stays: arrived.noteStayed(item.target)
@@ -139,7 +139,7 @@ extension FolderImport {
           item.isRemovalMeant = true
           changes.append(item)
         }
-        if let parent = item.path.parent, let above = arrived.item(at: parent), self.since(above).isAway { return }
+        if let parent = item.path.parent, let above = arrived.item(at: parent), missing(above).isAway { return }
         arrived.noteAway(item.target)
       default: break
       }
@@ -150,23 +150,26 @@ extension FolderImport {
       if existing == .setAside {
         // A root comes with everything that the sender has, or is as it was.
         if let root = try? ArchivePath(Array(item.path.root)), hasCome(root) {
-          judge(item, isGone: !hasCome(item.path))
+          judge(item, missing(item), isGone: !hasCome(item.path))
         }
-      } else if existing == .update, since(item).isAway, !hasCome(item.path) {
+        return
+      }
+      let since = arrived.wasHere(item.path) ? .touched : missing(item)
+      if existing == .update, since.isAway, !hasCome(item.path) {
         // What is still there comes again.
-        judge(item, isGone: true)
-      } else if let mark = presentMark(item) {
-        judge(item, isGone: absent.contains(mark))
-      } else if since(item).isAway, !hasCome(item.path) {
+        judge(item, since, isGone: true)
+      } else if let mark = presentMark(item, isAway: since.isAway) {
+        judge(item, since, isGone: absent.contains(mark))
+      } else if since.isAway, !hasCome(item.path) {
         unmet.append(item)
       } else {
-        judge(item, isGone: false)
+        judge(item, since, isGone: false)
       }
     }
     for item in unmet {
       let isOfWhole = item.path.lineage.contains(where: folders.contains)
       let mark = staging.keys.presentMark(directory: item.path, modified: item.version(isAway: true).modified)
-      judge(item, isGone: !isOfWhole || absent.contains(mark))
+      judge(item, .removed, isGone: !isOfWhole || absent.contains(mark))
     }
     for item in changes { try arrived.add(item) }
     for item in gone { try arrived.void(item) }
@@ -178,18 +181,20 @@ extension FolderImport {
     var absent = arrived.absent
     guard !absent.isEmpty else { return absent }
     try staging.journal.forEach(upTo: staging.journal.position) { _, claim in
-      guard let path = claim.completedItem?.path, let item = arrived.item(at: path), let mark = presentMark(item)
+      guard let path = claim.completedItem?.path, let item = arrived.item(at: path),
+        let mark = presentMark(item, isAway: item.keptAway != nil && missing(item).isAway)
       else { return }
       absent.remove(mark)
     }
     return absent
   }
 
-  private func presentMark(_ item: ArrivedItem) -> Mark? {
-    item.presentMark(
-      staging.keys, timeGranularity: staging.abilities.timeGranularity,
-      isAway: item.keptAway != nil && since(item).isAway)
+  private func presentMark(_ item: ArrivedItem, isAway: Bool) -> Mark? {
+    item.presentMark(staging.keys, timeGranularity: staging.abilities.timeGranularity, isAway: isAway)
   }
+
+  /// What has become of an item, but for changes where it lies.
+  private func missing(_ item: ArrivedItem) -> ItemFate.Since { since(item, comparing: false) }
 
   /// Whether an item, or a folder above it, is named as not stored.
   private func isNamed(_ path: ArchivePath) -> Bool {

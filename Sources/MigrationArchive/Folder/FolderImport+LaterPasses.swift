@@ -53,8 +53,8 @@ extension FolderImport {
 
   // MARK: Comparing
 
-  /// What has become of an item of an earlier migration.
-  func since(_ earlier: ArrivedItem) -> ItemFate.Since {
+  /// What has become of an item of an earlier migration; it counts as touched unless it is compared.
+  func since(_ earlier: ArrivedItem, comparing isCompared: Bool = true) -> ItemFate.Since {
     let there: ExistingEntry?
     do {
       there = try destination.occupant(at: earlier.target)
@@ -64,6 +64,7 @@ extension FolderImport {
     }
     guard let there else { return .removed }
     guard there.kind == earlier.kind.fileKind else { return .displaced }
+    guard isCompared else { return .touched }
     let isUntouched = earlier.isUntouched(
       there, tellsEntriesApart: staging.abilities.tellsEntriesApart, mayHaveChanged: replaced.contains(there.inode)
     ) { destination.digest(of: earlier.target) }

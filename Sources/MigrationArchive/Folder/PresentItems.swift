@@ -42,18 +42,18 @@ package struct PresentItems: Equatable, Sendable {
   /// as the sender rounds its own.
   ///
   /// Unless nothing is replaced, items that differ arrive too, so no name counts as taken. A unit
-  /// arrives whole, so no item of it is reported.
+  /// arrives whole, so no item of it is reported. Files and links that have arrived are left to `add`.
   init(
     of roots: [RootPath], in destination: SharedDirectory, keys: TransferKeys, timeGranularity: UInt32 = 1,
     replacingNothing isKept: Bool = true, besides hasArrived: (ArchivePath) -> Bool = { _ in false }
   ) throws(SystemError) {
-    try Self.walk(roots, destination, splitting: isKept) { path, status, target in
-      tally = tally.adding(
-        Tally(items: 1, bytes: status.kind == .regular ? UInt64(max(0, status.allocatedBytes)) : 0))
+    func isLeft(_ path: ArchivePath) -> Bool { !isKept && hasArrived(path) }
+    try Self.walk(roots, destination, splitting: isKept, leaving: isLeft) { path, status, target in
+      let isKnown = status.kind != .directory && hasArrived(path)
+      if !isKnown { count(status) }
       guard max(present.count, taken.count) < Limits.presentMarks else { return }
       if isKept { taken.append(keys.takenMark(path: path)) }
-      // Its own record says more.
-      if hasArrived(path) { return }
+      if isKnown { return }
       switch status.kind {
       case .regular:
         let modified = ItemTime(status.modified).rounded(to: timeGranularity)
@@ -65,6 +65,10 @@ package struct PresentItems: Equatable, Sendable {
     }
     present.sort()
     taken.sort()
+  }
+
+  private mutating func count(_ status: FileStatus) {
+    tally = tally.adding(Tally(items: 1, bytes: status.kind == .regular ? UInt64(max(0, status.allocatedBytes)) : 0))
   }
 
   /// Adds the items that the same source has brought before, wherever they are now. They need not come
@@ -79,26 +83,34 @@ package struct PresentItems: Equatable, Sendable {
   ) throws {
     var folders: Set<ArchivePath> = []
     var places = DestinationLook(destination)
-    func earlier(_ item: ArrivedItem) -> ItemFate.Earlier {
-      ItemFate.Earlier(.same, places.since(item), isWantedAgain: arrived.removals(of: item.path) == .again)
+    func earlier(_ item: ArrivedItem, _ since: ItemFate.Since) -> ItemFate.Earlier {
+      ItemFate.Earlier(.same, since, isWantedAgain: since.isAway && arrived.removals(of: item.path) == .again)
     }
+    var missed: [ArchivePath] = []
     try arrived.visit { item in
+      let (there, since) = places.look(at: item)
+      if since.isAway { missed.append(item.path) }
+      if let there, item.kind != .directory { count(there) }
       if ItemUnit.isRepositoryName(item.path.name), let folder = item.path.parent { folders.insert(folder) }
-      guard existing != .update || places.isAsPlaced(item) else { return }
-      let earlier = earlier(item)
-      guard let mark = item.presentMark(keys, timeGranularity: timeGranularity, isAway: earlier.isAway) else { return }
-      note(mark, earlier, keys.stateMarks(of: item, timeGranularity: timeGranularity))
-    }
-    try arrived.visit { item in
-      guard item.kind == .directory, existing != .update || places.isAsPlaced(item) else { return }
-      let earlier = earlier(item)
-      if existing == .setAside || item.path.lineage.contains(where: folders.contains) {
-        let version = item.version(isAway: earlier.isAway)
-        note(keys.presentMark(directory: item.path, modified: version.modified), earlier)
-      }
-      guard let changed = item.changed, states.count < Limits.presentMarks else { return }
-      if case .merges = ItemFate(.folder, earlier, existing: .merge).fate {
+      guard existing != .update || there.map(item.isAsPlaced) == true else { return }
+      let earlier = earlier(item, since)
+      if let mark = item.presentMark(keys, timeGranularity: timeGranularity, isAway: earlier.isAway) {
+        note(mark, earlier, keys.stateMarks(of: item, timeGranularity: timeGranularity))
+      } else if let changed = item.changed, states.count < Limits.presentMarks,
+        case .merges = ItemFate(.folder, earlier, existing: .merge).fate
+      {
         states.append(keys.stateMark(directory: item.path, modified: item.modified, changed: changed))
+      }
+    }
+    arrived.note(missed: missed)
+    if existing == .setAside || !folders.isEmpty {
+      try arrived.visit { item in
+        guard item.kind == .directory, existing == .setAside || item.path.lineage.contains(where: folders.contains)
+        else { return }
+        let (there, since) = places.look(at: item)
+        guard existing != .update || there != nil else { return }
+        let version = item.version(isAway: since.isAway)
+        note(keys.presentMark(directory: item.path, modified: version.modified), earlier(item, since))
       }
     }
     present = Self.unique(present)
@@ -113,11 +125,13 @@ package struct PresentItems: Equatable, Sendable {
   mutating func addBases(
     _ arrived: ArrivedItems, ofAtLeast size: UInt64, in destination: SharedDirectory, keys: TransferKeys
   ) throws {
+    guard arrived.largest >= size else { return }
     var places = DestinationLook(destination)
     try arrived.visit { item in
-      guard item.size >= size, bases.count < Limits.presentMarks, places.isBase(item) else {
-        return
-      }
+      guard item.size >= size, bases.count < Limits.presentMarks, item.mayBeBase,
+        let there = places.look(at: item).there, there.mode & 0o400 != 0,
+        item.isUntouched(ExistingEntry(there), tellsEntriesApart: true, digest: { nil })
+      else { return }
       bases.append(keys.baseMark(path: item.path, size: item.size, sum: item.sum))
     }
     bases = Self.unique(bases)
@@ -153,33 +167,20 @@ package struct PresentItems: Equatable, Sendable {
 
     init(_ destination: SharedDirectory) { self.destination = destination }
 
-    /// Whether anything else was done with an item does not matter here.
-    mutating func since(_ item: ArrivedItem) -> ItemFate.Since {
+    /// The entry of an item's kind at its place, and what was done with the item; whether it was touched
+    /// does not matter here.
+    mutating func look(at item: ArrivedItem) -> (there: FileStatus?, since: ItemFate.Since) {
       do throws(SystemError) {
-        return try status(item).kind == item.kind.fileKind ? .touched : .displaced
+        let there = try status(item)
+        return there.kind == item.kind.fileKind ? (there, .touched) : (nil, .displaced)
       } catch {
         // Doubt means that it is there, and only a newer version is sent.
-        return error.isNotFound || error.isNotDirectory || error.isSymbolicLink ? .removed : .touched
+        return (nil, error.isNotFound || error.isNotDirectory || error.isSymbolicLink ? .removed : .touched)
       }
     }
 
-    /// Whether an item lies where it was put, in its size and time, on any file system.
-    mutating func isAsPlaced(_ item: ArrivedItem) -> Bool {
-      guard let there = try? status(item), there.kind == item.kind.fileKind else { return false }
-      if item.kind == .directory { return true }
-      let (size, modified) = item.entry.map { ($0.size, $0.modified) } ?? (item.size, item.modified)
-      return UInt64(there.size) == size && ItemTime(there.modified) == modified
-    }
-
-    /// Whether an item lies untouched where it was put, and can be read.
-    mutating func isBase(_ item: ArrivedItem) -> Bool {
-      guard item.mayBeBase, let there = try? status(item), there.mode & 0o400 != 0 else { return false }
-      return item.isUntouched(ExistingEntry(there), tellsEntriesApart: true) { nil }
-    }
-
     private mutating func status(_ item: ArrivedItem) throws(SystemError) -> FileStatus {
-      let parent = item.target.parent
-      if let current, current.path == parent {
+      if let current, current.path.map({ $0.isParent(of: item.target) }) ?? (item.target.parent == nil) {
         return try current.directory.get().directory.status(item.target.name)
       }
       let directory: Result<SharedDirectory, SystemError>
@@ -188,7 +189,7 @@ package struct PresentItems: Equatable, Sendable {
       } catch {
         directory = .failure(error)
       }
-      current = (parent, directory)
+      current = (item.target.parent, directory)
       return try directory.get().directory.status(item.target.name)
     }
   }
@@ -207,9 +208,11 @@ package struct PresentItems: Equatable, Sendable {
 
   private typealias Visit = (ArchivePath, FileStatus, _ target: [UInt8]?) -> Void
 
-  /// Walks the destination, with one open directory at a time. Units are split, or not visited.
+  /// Walks the destination, with one open directory at a time. Units are split, or not visited. Names of
+  /// files and links that are left are not looked at.
   private static func walk(
-    _ roots: [RootPath], _ destination: SharedDirectory, splitting isSplit: Bool, _ visit: Visit
+    _ roots: [RootPath], _ destination: SharedDirectory, splitting isSplit: Bool,
+    leaving isLeft: (ArchivePath) -> Bool, _ visit: Visit
   ) throws(SystemError) {
     let mount = try destination.directory.mount()
     var pending: [RootPath] = []
@@ -225,13 +228,14 @@ package struct PresentItems: Equatable, Sendable {
     while let (path, place) = pending.popLast() {
       do throws(SystemError) {
         let directory = try destination.directory.openDirectoryBeneath(place.bytes)
-        let names = try directory.names()
+        var kinds: [FileKind?] = []
+        let names = try directory.names { kinds.append($0) }
         if !isSplit, names.contains(where: { ItemUnit.isRepositoryName($0[...]) }) { continue }
         let members = isSplit ? [] : ItemUnit.members(of: names)
-        for name in names where !members.contains(name) {
-          guard let child = try? path.appending(name.span), let childPlace = try? place.appending(name.span) else {
-            continue
-          }
+        for (name, kind) in zip(names, kinds) where !members.contains(name) {
+          guard let child = try? path.appending(name.span), kind == nil || kind == .directory || !isLeft(child),
+            let childPlace = try? place.appending(name.span)
+          else { continue }
           try look(at: (child, childPlace), in: directory, mount, &pending, visit)
         }
       } catch {
@@ -275,12 +279,22 @@ extension ArrivedItems {
     var counts: [[UInt8]: UInt64] = [:]
     try visit { item in
       let facts = ItemFate(
-        item.kind == .directory ? .folder : .leaf, ItemFate.Earlier(.same, places.since(item)), existing: .merge)
+        item.kind == .directory ? .folder : .leaf, ItemFate.Earlier(.same, places.look(at: item).since),
+        existing: .merge)
       if !item.isRemovalMeant, facts.fate == .removedHere { counts[Array(item.path.root), default: 0] += 1 }
     }
     return counts.map { root, items in
       RemovedArrivals(root: root, place: roots.flatMap { $0[root]?.bytes } ?? root, items: items)
     }.sorted { $0.place.lexicographicallyPrecedes($1.place) }
+  }
+}
+
+extension ArrivedItem {
+  /// Whether the entry at its place has the size and time that were put there, on any file system.
+  fileprivate func isAsPlaced(_ there: FileStatus) -> Bool {
+    if kind == .directory { return true }
+    let (size, modified) = entry.map { ($0.size, $0.modified) } ?? (size, modified)
+    return UInt64(there.size) == size && ItemTime(there.modified) == modified
   }
 }
 
