@@ -18,7 +18,8 @@ A round has one or two cuts. It is good if both ends then end with the same comm
 another code, the trees are equal, nothing staged is left, and nothing beside the destination has
 changed. In most rounds the sender outside is the second implementation (Tests/Interop), which notes
 the entries that were acknowledged as durable: when it resumes, the receiver's ledger must have all
-of them.
+of them. Some rounds are a later pass with `--existing update`, in which blocks of large files have
+changed: after each cut such a file must be the old one or the new one.
 """
 
 import collections

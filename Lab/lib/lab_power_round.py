@@ -1,17 +1,19 @@
 """One round of Lab/power: a transfer during which the machine loses its power, once or
 twice."""
 
+import hashlib
 import os
 import random
 import shutil
+import subprocess
 import time
 
 from lab_machine import PORT, free_port
 from lab_power_ends import Inside, Outside, interrupt, wait_event
 from lab_power_phases import DONE, PHASES, SENT, Phase
 from lab_power_place import BINARY, DISK, SOURCES, Difference
-from lab_power_trees import KEPT, roots
-from outside import Failure, equal, require, run_script, tool
+from lab_power_trees import IMAGES, KEPT, roots
+from outside import Failure, equal, require, run_script, tool, wait_for
 
 BOUND = 900
 """How many seconds a round may take: a guard against hangs."""
@@ -22,7 +24,7 @@ PYTHON = "/usr/bin/python3"
 PATIENCE = 0.3
 """How many seconds a cut waits for a write that is not flushed."""
 
-GIVE_UP, RATE, LIMIT = "600", 7 << 20, "7M"
+GIVE_UP, RATE, LIMIT, UPDATE_LIMIT = "600", 7 << 20, "7M", "2M"
 
 
 class Round:
@@ -34,6 +36,8 @@ class Round:
         self.is_sending = plan[0] in PHASES[4:]
         self.is_witnessed = not self.is_sending and self.random.random() < 0.6
         self.is_merging = not self.is_sending and self.random.random() < 0.35
+        self.is_updating = not self.is_sending and not self.is_witnessed and self.random.random() < 0.5
+        """Whether it is a later pass, after one without a cut, of files in which blocks have changed."""
         self.phase, self.cuts, self.lost = Phase(self.is_sending), [], 0
         self.runs = {"sender": [], "receiver": []}
         self.folder = f"{place.work}/rounds/{place.kind}-{number}"
@@ -51,13 +55,16 @@ class Round:
     # Running
 
     def run(self):
-        self.note(f"plan {self.plan}, {'witness' if self.is_witnessed else 'peer'} outside{', merging' if self.is_merging else ''}")
+        self.note(f"plan {self.plan}, {'witness' if self.is_witnessed else 'peer'} outside{', merging' if self.is_merging else ''}{', updating' if self.is_updating else ''}")
         try:
             if self.place.machine is None:
                 self.place.start()
             self.prepare()
+            if self.is_updating:
+                self.first_pass()
             self.start("receiver")
-            self.start("sender", code=wait_event(self.runs["receiver"][-1], "code", 120)["code"])
+            code = wait_event(self.runs["receiver"][-1], "code", 120)["code"]
+            self.start("sender", code=None if self.is_updating else code)
             self.plan_cut()
             limit = time.monotonic() + BOUND
             while not self.is_over():
@@ -82,6 +89,43 @@ class Round:
         os.makedirs(f"{self.folder}/new")
         shutil.copy2(f"{self.place.work}/sources/sent/{KEPT}", f"{self.folder}/new")
 
+    def first_pass(self):
+        """Sends everything in its state before, and then changes it."""
+        self.copy_sources("before")
+        self.start("receiver")
+        self.start("sender", code=wait_event(self.runs["receiver"][-1], "code", 120)["code"])
+        for role, [run] in self.runs.items():
+            wait_for(f"the first pass of the {role}", 120, lambda run=run: run.code() is not None)
+            run.news()
+            require(run.code() == 0, run.words())
+            run.is_settled = True
+        self.has_arrived = True
+        for runs in self.runs.values():
+            runs.clear()
+        self.sums = self.image_sums()
+        self.copy_sources("after")
+
+    def copy_sources(self, state):
+        """What an updating round sends; the files keep their names and get new content."""
+        sources, target = f"{self.place.work}/sources", f"{self.folder}/sources"
+        if state == "before":
+            os.mkdir(target)
+            subprocess.run(["cp", "-a", f"{sources}/updated", f"{target}/sent"], check=True)
+        subprocess.run(["cp", "-a", f"{sources}/{state}/{IMAGES}", f"{target}/sent"], check=True)
+
+    def image_sums(self):
+        """What the large files at the destination have, by name."""
+        lines = self.place.machine.shell(f"cd {self.inner}/new/{IMAGES} && sha256sum *").splitlines()
+        return {name: value for value, name in (line.split() for line in lines)}
+
+    def judge_images(self):
+        """Requires each large file as it was or as it will be, and nothing between."""
+        for name, value in self.image_sums().items():
+            with open(f"{self.place.work}/sources/after/{IMAGES}/{name}", "rb") as file:
+                wanted = hashlib.sha256(file.read()).hexdigest()
+            if value not in (self.sums[name], wanted):
+                raise Difference(f"{name} is a mixture after the cut")
+
     def words(self, role):
         """The command of one end."""
         is_inside = self.is_inside(role)
@@ -89,8 +133,13 @@ class Round:
             where = f"{self.inner}/new" if is_inside else f"{self.folder}/new"
             listen = str(PORT) if is_inside else f"127.0.0.1:{self.port}"
             existing = ["--existing", "replace"] if self.is_merging else []
+            if self.is_updating:
+                existing = ["--existing", "update", "--remember"]
             return ["receive", where, "--listen", listen, "--json", "--give-up-after", GIVE_UP, *existing]
         sources = [path if not is_inside else path.replace(f"{self.place.work}/sources", SOURCES, 1) for path in roots(f"{self.place.work}/sources")]
+        if self.is_updating:
+            return ["send", *roots(f"{self.folder}/sources"), "--to", f"127.0.0.1:{self.place.port}", "--code-file", "-", "--json",
+                    "--give-up-after", GIVE_UP, "--remember", *(["--limit", UPDATE_LIMIT] if self.has_arrived else [])]
         to = f"10.0.2.2:{self.port}" if is_inside else f"127.0.0.1:{self.place.port}"
         return ["send", *sources, "--to", to, "--code-file", "-", "--json", "--give-up-after", GIVE_UP, "--limit", LIMIT]
 
@@ -215,6 +264,8 @@ class Round:
         if self.plan and self.phase.reaches(DONE if not self.is_sending else SENT):
             self.plan.clear()
         self.place.start()
+        if self.is_updating:
+            self.judge_images()
         for event in self.runs[other][-1].news():
             self.hear(other, event)
         self.come_back(role, other)
@@ -261,7 +312,7 @@ class Round:
             if self.is_sending:
                 run_script("check-trees", "--inside", f"{self.place.work}/sources/sent", f"{self.folder}/new")
             else:
-                self.place.check_trees("sent", f"{self.inner}/new")
+                self.place.check_trees("updated" if self.is_updating else "sent", f"{self.inner}/new")
             self.place.check_trees("beside", f"{self.inner}/beside")
             self.place.check_trees("beside", f"{DISK}/beside")
         except Failure as failure:

@@ -3,7 +3,9 @@
 Usage: lab_power_trees.py DIR SEED
 
 DIR then has `sent`, with many roots, and `beside`, for the place beside the destination. `sent`
-also has `kept here`, which is not sent, and which the destination has before. """
+also has `kept here`, which is not sent, and which the destination has before. `before` and `after`
+have one root in two states, for a pass that sends what has changed inside of files; `updated` is
+`sent`, without `varied`, and with the root of `after`. """
 
 import os
 import random
@@ -16,6 +18,9 @@ MAKE_TREE = next(path for path in (f"{HERE}/make-tree", f"{HERE}/../../Scripts/l
 
 KEPT = "kept here"
 ROOTS, FILES, LARGEST = 40, 60, 2 << 20
+IMAGES = "images"
+"""The root in two states: large files of which some blocks differ, that grew, and that shrank."""
+IMAGE = 17 << 20
 
 
 class Maker:
@@ -51,7 +56,33 @@ class Maker:
         self.settle(path, [0o700, 0o755])
 
 
+def images(folder, seed, is_after):
+    """Writes one state of the root of large files."""
+    maker = Maker(f"{seed} images")
+    os.makedirs(f"{folder}/{IMAGES}")
+    for name in "disk", "grown", "shrunk":
+        content = bytearray(maker.random.randbytes(IMAGE))
+        if is_after:
+            changes = random.Random(f"{seed} {name}")
+            for _ in range(30):
+                start = changes.randrange(IMAGE - 40_000)
+                content[start:start + 40_000] = changes.randbytes(40_000)
+            if name == "grown":
+                content += changes.randbytes(1 << 20)
+            if name == "shrunk":
+                del content[-(500 << 10):]
+        with open(f"{folder}/{IMAGES}/{name}", "wb") as file:
+            file.write(content)
+        maker.settle(f"{folder}/{IMAGES}/{name}")
+    maker.clock += is_after * 10**10
+    for name in "disk", "grown", "shrunk":
+        maker.settle(f"{folder}/{IMAGES}/{name}")
+    maker.settle(f"{folder}/{IMAGES}")
+
+
 def make(folder, seed):
+    for state in "before", "after":
+        images(f"{folder}/{state}", seed, state == "after")
     maker = Maker(seed)
     sent, beside = f"{folder}/sent", f"{folder}/beside"
     os.makedirs(sent)
@@ -69,6 +100,10 @@ def make(folder, seed):
     maker.settle(f"{sent}/files", [0o755])
     maker.file(f"{sent}/{KEPT}", 5000)
     maker.folder(beside, 2, 6)
+    os.mkdir(f"{folder}/updated")
+    # The paths of `varied` are too long for cp.
+    roots = [f"{sent}/{name}" for name in os.listdir(sent) if name != "varied"]
+    subprocess.run(["cp", "-al", *roots, f"{folder}/after/{IMAGES}", f"{folder}/updated"], check=True)
 
 
 def roots(folder):
