@@ -1,4 +1,4 @@
-"""The program of an app that speaks to its broker in bytes, as docs/Credentials.md describes them,
+"""The program of an app that speaks to its broker in bytes, as docs/SecretsAndSignIn.md describes them,
 without the kit.
 
 Each line of standard input is an expression, and each line of standard output its value as JSON.
