@@ -278,10 +278,11 @@ need_disks() {
   need openssh-sftp-server /usr/lib/openssh/sftp-server
 }
 
-# The tools that make Debian packages, and those that check them.
+# The tools that make Debian packages, and those that check and sign releases.
 need_packaging() {
   need dpkg-dev dpkg-shlibdeps
   need lintian lintian
+  need minisign minisign
 }
 
 # Builds

@@ -105,7 +105,9 @@ def check_stages():
         released("demo of an app", "Scripts/demo --app", alone="release folder"),
         released("demo of a clip", "Scripts/demo --clip", alone="release folder"),
         released("installing", 'python3 "$root/Scripts/lib/install_checks.py"'),
-        released("Debian package", 'folder=$(mktemp -d); trap \'rm -rf "$folder"\' EXIT; Scripts/package --check "$folder"', alone="release folder"),
+        released("Debian package",
+                 'folder=$(mktemp -d); trap \'rm -rf "$folder"\' EXIT; Scripts/package --check "$folder"; Scripts/package --compare "$folder"',
+                 alone="release folder"),
         Stage("the world", ".build/debug/interleave; .build/debug/world --seeds 1000", needs="debug build", room=2),
         released("attacks", "Lab/attack", room=4),
     ]
