@@ -52,8 +52,8 @@ PROMISES = {
         "test_credentials.py: test_accounts", "test_broker.py: test_no_secret_leaks", "test_secrets.py: test_a_crash",
         "test_linking.py: test_an_app_links_no_cryptography"],
     "help, completion and pages": [
-        "test_manual.py: test_other_topics", "test_readme.py: test_links", "test_readme.py: test_the_version",
-        "test_readme.py: test_every_command"],
+        "test_manual.py: test_other_topics", "test_readme.py: test_links", "test_readme.py: test_checks",
+        "test_readme.py: test_the_version", "test_readme.py: test_every_command"],
 }
 
 

@@ -1,6 +1,7 @@
 """The front page: each of its commands is run, its picture matches the terminals, and links have
-targets."""
+targets; so have the answers to others' advisories."""
 
+import glob
 import os
 import re
 import subprocess
@@ -123,6 +124,17 @@ def test_links():
             elif anchor and anchor not in anchors(read(file)):
                 lost.append(f"{page}: {target} (no such heading)")
     equal(lost, [], "links that lead nowhere are")
+
+
+def test_checks():
+    """every check that docs/Advisories.md names is there"""
+    rows = [line for line in read("docs/Advisories.md").split("\n") if line.startswith("| ")]
+    named = [check for row in rows for check in re.findall(r"`([^`]+)`", row.rsplit(" | ", 1)[1])]
+    paths = [path for end in ("swift", "py") for path in glob.glob(f"Tests/**/*.{end}", root_dir=ROOT, recursive=True)]
+    tests = "\n".join(map(read, paths))
+    require(named, "docs/Advisories.md names no check")
+    lost = [name for name in named if not (f"func `{name}`" in tests or f"def {name}(" in tests or os.path.exists(f"{ROOT}/{name}"))]
+    equal(lost, [], "checks that are not there are")
 
 
 def test_the_version(work):
