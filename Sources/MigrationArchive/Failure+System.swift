@@ -50,7 +50,7 @@ extension Failure {
   init(_ shortage: SpaceShortage) {
     self.init(
       .noSpace, shortage.description, hint: shortage.bytes.isShort ? nil : Close.Space.entriesHint,
-      bytes: shortage.bytes, items: shortage.items)
+      for: shortage.isOpen && shortage.bytes.isShort ? .outgrown : nil, bytes: shortage.bytes, items: shortage.items)
   }
 
   /// The disk failed during an action on an item.

@@ -40,6 +40,10 @@ import Testing
     expect(
       words(Close(.noSpace, "no", bytes: bytes, items: Close.Space(needed: 9, available: 3_000_000))),
       is: "the other device stopped: there is not enough space; it needs 12.3 GB and has 4.1 GB")
+    expect(
+      words(Close(.noSpace, for: .outgrown, bytes: Close.Space(needed: 13_893_745, available: 13_893_632))),
+      is: "the other device stopped: there is not enough space: more comes than the app has estimated, and how much is "
+        + "not known; it has 13.9 MB, and at least 113 B are missing")
     expect(words(Close(.noSpace)), is: "the other device stopped: there is not enough space")
     expect(
       words(Close(.noSpace, for: .tooMuch, bytes: bytes)),

@@ -10,7 +10,7 @@ package struct SpaceShortage: Equatable, Sendable, CustomStringConvertible {
   /// The needed bytes that are a reserve.
   private let reserve: UInt64
   /// Whether more follows than is known.
-  private let isOpen: Bool
+  let isOpen: Bool
 
   /// Space for the journal and the directories, per item.
   private static let overheadPerItem: UInt64 = 256

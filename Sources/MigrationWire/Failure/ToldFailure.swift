@@ -63,6 +63,10 @@ extension Close {
   /// quotation marks. All of it is safe to show.
   fileprivate var clause: String {
     if cause == .tooMuch, let bytes { return bytes.exceeded }
+    if cause == .outgrown, let bytes, bytes.isShort {
+      return "there is not enough space: more comes than the app has estimated, and how much is not known; it has "
+        + "\(Figures.size(bytes.available)), and at least \(Figures.size(bytes.needed - bytes.available)) are missing"
+    }
     let figures = [bytes.flatMap { $0.isShort ? $0.sizes : nil }, items.flatMap { $0.isShort ? $0.entries : nil }]
       .compactMap { $0 }.map { "it needs \($0.needed) and has \($0.available)" }
     let quoted = name.flatMap(Self.shown)

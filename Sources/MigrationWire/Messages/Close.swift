@@ -65,6 +65,7 @@ package struct Close: Equatable, Sendable {
     package static let ending = Cause(rawValue: 16)
     package static let appHasData = Cause(rawValue: 17)
     package static let tooMuch = Cause(rawValue: 18)
+    package static let outgrown = Cause(rawValue: 19)
   }
 
   /// The needed and the available room.
