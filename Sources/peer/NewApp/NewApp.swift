@@ -62,7 +62,7 @@ extension NewAppOptions {
       standardError: note + """
         Created the app \(names.identifier) in \(VisibleText.quoted(path)). The next commands:
         \(entering)    swift test
-            ./bundle
+            ./bundle --debug
             peer app install \(names.bundle)
             peer app run \(names.identifier) add "buy milk"
             peer app check \(names.bundle)

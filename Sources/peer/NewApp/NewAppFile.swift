@@ -71,8 +71,8 @@ extension NewAppFile {
 
         A small app, and the extension with which `peer` moves its data to another device.
 
-            swift build && swift test
-            ./bundle
+            swift test
+            ./bundle --debug
             peer app install \#(names.bundle)
             peer app run \#(names.identifier) add "buy milk"
             peer app check \#(names.bundle)
@@ -86,6 +86,7 @@ extension NewAppFile {
         | `Tests` | the extension's tests, with `AppMigrationTester` |
         | `Bundle`, `bundle` | the property lists, and the script that assembles the bundle |
 
+        `./bundle` makes the bundle for other devices: a release, for which everything is compiled again.
         `Package.swift` names the folder of AppMigrationKit's sources here; `PEER_PACKAGE` names another.
 
         """#)
