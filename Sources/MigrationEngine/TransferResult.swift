@@ -20,8 +20,6 @@ package struct TransferResult: Equatable, Sendable {
   package let leftOut: LeftOut
   /// How many items the destination could not hold.
   package let notStored: UInt64
-  /// How many of those the sender has left out: they are no items of `total`.
-  package let withheld: UInt64
   /// How many items were stored under other names, because their own were taken.
   package let renamed: UInt64
   /// The items of the source that were moved or removed at the destination since they arrived.
@@ -42,7 +40,7 @@ package struct TransferResult: Equatable, Sendable {
 
   package init(
     total: Tally, sentBytes: UInt64, savedBytes: UInt64 = 0, heldBytes: UInt64, seconds: Double, unsent: UInt64,
-    losses: [Done.Loss], leftOut: LeftOut = LeftOut(), notStored: UInt64 = 0, withheld: UInt64 = 0, renamed: UInt64 = 0,
+    losses: [Done.Loss], leftOut: LeftOut = LeftOut(), notStored: UInt64 = 0, renamed: UInt64 = 0,
     removed: Done.Removed = Done.Removed(),
     lostAttributes: [LostAttribute] = [], concludedAt: Int64? = nil, failedParts: Int = 0, presentParts: Int = 0
   ) {
@@ -53,7 +51,6 @@ package struct TransferResult: Equatable, Sendable {
     self.concludedAt = concludedAt
     self.lostAttributes = lostAttributes
     self.notStored = notStored
-    self.withheld = withheld
     self.leftOut = leftOut
     self.total = total
     self.sentBytes = sentBytes
@@ -137,7 +134,7 @@ extension TransferOutcome {
         losses: losses.sorted { $0.key.rawValue < $1.key.rawValue }.map { Done.Loss(kind: $0.key, count: $0.value) },
         leftOut: LeftOut(
           present: sum(\.leftOut.present), differing: sum(\.leftOut.differing), removed: sum(\.leftOut.removed)),
-        notStored: sum(\.notStored), withheld: sum(\.withheld), renamed: sum(\.renamed),
+        notStored: sum(\.notStored), renamed: sum(\.renamed),
         removed: Done.Removed(count: sum(\.removed.count), unsettled: sum(\.removed.unsettled)),
         lostAttributes: lostAttributes.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map {
           LostAttribute(name: $0.key, count: $0.value)

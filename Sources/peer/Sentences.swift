@@ -117,9 +117,8 @@ extension TransferResult {
         + DataHint.newerData.text
     }
     let held = heldBytes > 0 ? " (\(Figures.size(heldBytes)) of it earlier)" : ""
-    // Folders that were removed there have come, and the files of them have not; nor have the items
-    // that the sender left out, which are not among those of the total.
-    let away = notStored - min(withheld, notStored) + (removed.count - min(leftOut.removed, removed.count))
+    // Folders that were removed there have come, and the files of them have not.
+    let away = notStored + (removed.count - min(leftOut.removed, removed.count))
     let stored = total.items - min(away, total.items)
     let what = "\(Figures.count(stored, "item")), \(Figures.size(total.bytes))\(held)"
     let time = "in \(Figures.duration(seconds))"

@@ -1,4 +1,4 @@
-"""The second implementation's sender and the program's destinations: taken names, traits, apps."""
+"""The second implementation's sender and the program's destinations: taken names, small abilities, apps."""
 
 import os
 
@@ -117,44 +117,19 @@ def strange_names(folder):
 
 
 @needs(needed("exFAT"))
-def test_traits(work):
-    """interop: exFAT: the sender leaves items out because of the traits, and names them"""
-    disk = Disk(KINDS["exFAT"], work)
-    old, new = work.place()[0], disk.place("new")
-    strange_names(f"{old}/data")
-    receiver = Receiver(work, new)
-    made = to_data(paired(receiver, roots(old)))
-    traits = made.accepted.traits
-    work.figure = str(traits)
-    equal(traits["rules"] & 0x33, 0x33, "UTF-8, the forbidden characters, folding, no links")
-    made.send()
-    left = dict(made.unsent)
-    equal({path: left.get(path) for path in (b"data/col:on", b"data/link", b"data/ques?tion", b"data/ques?tion/inner")},
-          {b"data/col:on": 16, b"data/link": 19, b"data/ques?tion": 16, b"data/ques?tion/inner": 22}, "NOT_STORED")
-    made.finish()
-    made.receipt()
-    # The first of two names that fold arrives.
-    equal([said.reason for said in made.refused], [18], "NOT_STORED")
-    equal(made.part.done.notStored, len(left) + 1, "items not stored")
-    ended(receiver, 8)
-
-
-@needs(needed("exFAT"))
 @pytest.mark.parametrize("cut", [False, True])
 def test_refused(work, cut):
-    """interop: exFAT, a sender that ignores traits: NOT_STORED, and again in the next session"""
+    """interop: exFAT, names and links that it cannot hold: NOT_STORED, and again in the next session"""
     disk = Disk(KINDS["exFAT"], work)
     old, new = work.place()[0], disk.place("new")
     strange_names(f"{old}/data")
     receiver = Receiver(work, new)
     made = to_data(paired(receiver, roots(old)))
-    made.accepted.values.pop("traits")
     made.send()
     if cut:
         made.cut()
         made.resume()
         to_data(made)
-        made.accepted.values.pop("traits")
         made.send()
         equal(made.sent_bytes, 0, "bytes sent again")
     made.finish()

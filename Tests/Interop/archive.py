@@ -68,7 +68,7 @@ class Part:
 
     def lost(self):
         """How many items are not stored."""
-        return (self.finished.withheld or 0) + len(self.archive.refused())
+        return len(self.archive.refused())
 
     def result(self):
         return self.code, self.code == 0 and plan.is_whole([said.reason for said in self.unsent], self.lost(), self.judged)

@@ -1,8 +1,7 @@
-"""Items that a sender leaves out because of marks or traits (Protocol.md §6.3, §6.4, §9.2)."""
+"""Items that a sender leaves out because of marks (Protocol.md §6.3, §6.4, §9.2)."""
 
 import os
 
-import traits
 import tree
 import wire
 
@@ -19,7 +18,7 @@ def leave_out(items, held, accepted):
         if target and target.path in gone:
             # Another name of such a file is looked up by its own path, and becomes a file itself.
             item = tree.Item(item.path, item.whole, item.status, firsts.get(target.path))
-        why = reason(item, held, accepted, gone, item.path in whole)
+        why = reason(item, held, accepted, item.path in whole)
         if why is None:
             kept.append(item)
             if target and item.kind == wire.FILE:
@@ -44,7 +43,7 @@ def together(items):
     return found
 
 
-def reason(item, held, accepted, gone, is_whole):
+def reason(item, held, accepted, is_whole):
     """Why an item is left out; None for an item to send."""
     known = accepted.traits or {}
     if item.kind != wire.DIRECTORY:
@@ -52,7 +51,7 @@ def reason(item, held, accepted, gone, is_whole):
             equal = wire.mark_of_symlink(accepted.hashKey, os.readlink(item.place), item.path)
         else:
             grain = known.get("granularity", 1)
-            moment = traits.within(item.status.st_mtime_ns, known) // grain * grain
+            moment = within(item.status.st_mtime_ns, known) // grain * grain
             equal = wire.mark_of_file(accepted.hashKey, item.status.st_size, divmod(moment, 10**9), item.path)
         is_taken = wire.mark_of_path(accepted.hashKey, item.path) in held[wire.THERE]
         if equal in held[wire.THERE_EQUAL] | held[wire.ARRIVED] and (is_taken or not is_whole):
@@ -61,4 +60,11 @@ def reason(item, held, accepted, gone, is_whole):
             return DIFFERING
         if equal in held[wire.REMOVED] and not is_whole:
             return REMOVED
-    return traits.refusal(item, known, gone)
+    return None
+
+
+def within(moment, traits):
+    """A time in nanoseconds as the destination keeps it."""
+    if moment < (traits.get("earliest", -2**63) + 1) * 10**9:
+        return traits.get("earliest", -2**63) * 10**9
+    return min(moment, traits.get("latest", 2**63) * 10**9)

@@ -223,7 +223,6 @@ class Receiver(Admission):
         except OSError as error:
             raise Failed(10, str(error)) from None
         part.not_stored = [(held.path, held.generation, held.refused) for held in archive.refused()]
-        part.not_stored += [(one.path, None, one.reason) for one in part.unsent if one.reason in wire.DESTINATIONS]
         part.finished = said
         part.end(0)
         self.answer()

@@ -216,7 +216,6 @@ class Sender(Export):
         left = self.counts
         self.control.say("FINISH", items=len(self.marks), bytes=self.bytes, digest=wire.digest(self.marks), present=left[left_out.PRESENT] or None,
                          unsent=sum(reason in wire.SENDERS for _, reason in self.unsent), differing=left[left_out.DIFFERING] or None,
-                         withheld=sum(left[reason] for reason in wire.DESTINATIONS) or None,
                          lostAttributes=sorted(self.left_behind.most_common(64)) or None, removed=left[left_out.REMOVED] or None)
         while (said := self.hear("PROGRESS", "NOT_STORED", "DONE")).name != "DONE":
             if said.name == "NOT_STORED":

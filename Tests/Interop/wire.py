@@ -104,8 +104,7 @@ FAILURE = {"code": (1, U16), **DETAILS}
 """The fields of CLOSE and FAILED."""
 JUDGED = Fields(code=(1, U16), **DETAILS, without=(9, Each(Row(U32, U16), key=lambda root: root[0]), False))
 """The verdict on a part."""
-TRAITS = Fields(largestFile=(1, U64, False), rules=(2, Number(4, low=1), False), longestTarget=(3, U16, False),
-                longestName=(4, U8, False), granularity=(5, Number(4, low=2), False),
+TRAITS = Fields(largestFile=(1, U64, False), granularity=(5, Number(4, low=2), False),
                 earliest=(6, Number(8, signed=True), False), latest=(7, Number(8, signed=True), False))
 
 
@@ -133,7 +132,7 @@ MESSAGES = {
     0x17: ("NOT_STORED", Fields(path=(1, Raw(low=1, high=65_535)), reason=(2, Number(1, low=1)), generation=(3, ID, False),
                                 error=(4, ERROR, False))),
     0x18: ("FINISH", Fields(items=(1, U64), bytes=(2, U64), unsent=(3, U64), digest=(4, ID),
-                            present=(5, COUNT, False), differing=(6, COUNT, False), withheld=(7, COUNT, False),
+                            present=(5, COUNT, False), differing=(6, COUNT, False),
                             lostAttributes=(8, Each(Row(String(1, 255), U64), 64, lambda left: left[0]), False),
                             removed=(9, COUNT, False))),
     0x19: ("PROGRESS", Fixed(phase=U8, done=U64, total=U64)),

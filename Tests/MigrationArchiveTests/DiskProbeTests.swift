@@ -53,7 +53,6 @@ import Testing
     let disk = try MountedDisk(.ext4, options: ["-b", "1024", "-I", "128"])
     let abilities = DiskProbe.run(in: disk.directory.directory)
     var expected = DiskAbilities()
-    expected.longestTarget = 1023
     expected.largestFile = abilities.largestFile
     expected.timeGranularity = 1_000_000_000
     (expected.earliestTime, expected.latestTime) = (-1 << 31, 1 << 31 - 1)
@@ -68,7 +67,7 @@ import Testing
   func `the probe finds the abilities of ntfs-3g`() throws {
     let disk = try MountedDisk(.ntfs)
     var expected = DiskAbilities()
-    expected.nameRules = .utf8Only
+    expected.keepsNames = false
     expected.timeGranularity = 100
     expected.fixedRights = DiskAbilities.FixedRights(file: 0o777, directory: 0o777)
     expect(DiskProbe.run(in: disk.directory.directory), is: expected)
@@ -79,13 +78,12 @@ import Testing
     let disk = try MountedDisk(.exfat)
     let abilities = DiskProbe.run(in: disk.directory.directory)
     var expected = DiskAbilities()
-    expected.keepsSymbolicLinks = false
-    expected.nameRules = [.utf8Only, .noWindowsCharacters]
+    expected.keepsNames = false
     expected.foldsCase = true
     expected.timeGranularity = 1_000_000_000
     expected.fixedRights = DiskAbilities.FixedRights(file: 0o777, directory: 0o777)
     expect(abilities, is: expected)
-    expect(abilities.traits.nameRules.contains(.foldsNames))
+    expect(DiskProbe.refusal(of: Array("a:b".utf8), in: disk.directory.directory), is: .nameNotAllowed)
     var isEmpty = true
     try disk.directory.directory.forEachEntry { (_, _) throws(SystemError) in
       isEmpty = false
@@ -108,6 +106,16 @@ import Testing
       #expect(throws: SystemError.self) { try DirectoryDisk(making: name, in: scratch.open(".")) }
       expect(scratch.exists(left))
     }
+  }
+
+  @Test func `a name is tried where the file system does not keep every one, and leaves nothing behind`() throws {
+    let scratch = try Scratch()
+    for (name, reason) in [
+      (Array("a:b".utf8), nil), ([UInt8](repeating: 0x6E, count: 256), .nameTooLong), ([0x70, 0xED, 0xA0, 0x78], .nameNotAllowed),
+    ] as [([UInt8], NotStored.Reason?)] {
+      expect(DiskProbe.refusal(of: name, in: scratch.directory), is: reason)
+    }
+    expect(scratch.names(), is: [])
   }
 
   @Test func `a staging directory is probed once, next to its tree`() throws {

@@ -64,7 +64,7 @@ import Testing
     for state in SenderTrial.states {
       for event in [
         .received(connection, .ping(1)), .broke(connection, Fixture.cut), .drained(connection),
-        .closed(connection, spread: 0), .withholding(other, clause: ""), .unsent(other, Fixture.unsent),
+        .closed(connection, spread: 0), .unsent(other, Fixture.unsent),
         .exported(other, .success(.some)), .finishNoted(other, 77, nil), .streamJoined(other, 0),
         .streamEnded(other, 0, .lost(hasBrought: false)), .streamEnded(SessionNumber(1), 9, .finished),
         .streamJoined(SessionNumber(1), 9), .window(other, Fixture.counts),

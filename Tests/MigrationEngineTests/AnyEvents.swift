@@ -39,7 +39,7 @@ extension SenderTrial {
     let connection = ConnectionID(connection)
     return [
       .broke(connection, Fixture.cut), .broke(connection, Failure(.violation, "nonsense")), .drained(connection),
-      .withholding(session, clause: "some are too large"), .unsent(session, Fixture.unsent),
+      .unsent(session, Fixture.unsent),
       .exported(session, .success(.some)), .exported(session, .failure(Failure(.exportFailed, "no export"))),
       .planRecorded(session, 77, nil), .planRecorded(session, 77, Failure(.storage, "no memory")),
       .finishNoted(session, 77, nil), .finishNoted(session, 77, Failure(.failed, "no thread")),
@@ -98,7 +98,7 @@ extension ReceiverScript {
     ]
     let events: [Event] = [
       .stop(.interrupted), .tookBack(.success([])),
-      .tookBack(.success([known(77, key: 7, withheld: refusals, concluded: whole)])),
+      .tookBack(.success([known(77, key: 7, concluded: whole)])),
       .tookBack(.failure(broken)), .listening(.success(Listening(addresses: ["10.0.0.1"], port: 1))),
       .listening(.failure(broken)), .timePassed, .timePassed, .noticed(.staged), .outOfDescriptors(chance: 0),
       .codeMade(.success(code)), .codeMade(.failure(broken)), .answered(true), .answered(false), .answered(nil),

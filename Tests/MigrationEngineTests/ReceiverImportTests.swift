@@ -67,16 +67,13 @@ import Testing
   @Test func `before DONE a returning sender learns the items not stored, and the user if this run has not told`() {
     var script = Script.receiving()
     _ = script.feed(.refused(Script.transfer, [Script.refusal("gone"), Script.refusal("a")]))
-    let withheld = NotStored(path: Script.path("b").bytes, .tooLarge)
-    expect(script.say(.notStored(withheld)), is: ["tell not stored root/b"])
     _ = script.finish()
-    expect(script.feed(.syncEnded(number, nil)), is: ["import 100 of 1: 5/50 without 1"])
+    expect(script.feed(.syncEnded(number, nil)), is: ["import 100 of 1: 5/50"])
     _ = script.feed(.broke(Script.id(1), Script.cut))
     _ = script.imported(refused: [Script.refusal("a")])
     script.resume(3, key: 1)
     // Items that the source no longer had at the export are not named again.
-    expect(
-      script.askAgain(2, on: 3), is: ["say 3 not stored root/a", "say 3 not stored root/b", "say 3 done 5/50"])
+    expect(script.askAgain(2, on: 3), is: ["say 3 not stored root/a", "say 3 done 5/50"])
   }
 
   @Test func `items that an earlier run did not store are reported to both ends, and to the user once`() {
@@ -143,7 +140,7 @@ import Testing
   @Test func `the result includes the facts of FINISH`() {
     var script = Script.receiving()
     let finish = Finish(
-      total: Tally(items: 7, bytes: 70), unsent: 4, digest: 0, leftOut: LeftOut(present: 3, differing: 2), withheld: 5,
+      total: Tally(items: 7, bytes: 70), unsent: 4, digest: 0, leftOut: LeftOut(present: 3, differing: 2),
       lostAttributes: [LostAttribute(name: Array("user.a".utf8), count: 2)])
     _ = script.finish(saying: finish)
     _ = script.feed(.syncEnded(number, nil))

@@ -59,8 +59,7 @@ enum ReceiverState: CaseIterable {
     case .takingBack: _ = script.feed(.begin)
     case .openingForImport:
       Self.takingBack.enter(&script)
-      let known = Script.known(
-        77, key: 7, withheld: [Script.refusal("a")], concluded: Tally(items: 9, bytes: 90))
+      let known = Script.known(77, key: 7, concluded: Tally(items: 9, bytes: 90))
       _ = script.feed(.tookBack(.success([known])))
     case .opening:
       Self.takingBack.enter(&script)

@@ -61,9 +61,8 @@ enum Words {
     case .openGate(let number): "open gate \(number.value)"
     case .discardData(let number): "discard data \(number.value)"
     case .closeGate(let number): "close gate \(number.value)"
-    case .importItems(let id, let part, let finish, let unsent):
+    case .importItems(let id, let part, let finish, _):
       "import \(id)" + (part == 0 ? "" : ".\(part)") + (finish.map { " of \($0.0.value): \(text($0.1.total))" } ?? "")
-        + (unsent.withheld.isEmpty ? "" : " without \(unsent.withheld.count)")
     case .interruptImport(let id): "interrupt import \(id)"
     case .note(let id): "note \(id)"
     case .forget(let id): "forget \(id)"

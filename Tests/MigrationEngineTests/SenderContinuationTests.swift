@@ -6,17 +6,6 @@ import Testing
 
 /// A session's knowledge of earlier sessions.
 @Suite struct SenderContinuationTests {
-  @Test func `items that are left out because of the traits count, also where the receiver does not count them`() throws
-  {
-    for counted in [0, 2, 4] as [UInt64] {
-      var part = SenderEngine.OutgoingPart()
-      part.finish = Finish(total: Fixture.finish.total, unsent: 0, digest: 6, withheld: 3)
-      part.finish(Done(total: Fixture.finish.total, notStored: counted))
-      let result = try #require(try part.outcome?.get())
-      expect(result.notStored == max(3, counted) && result.withheld == 3)
-    }
-  }
-
   @Test func `an offer after FINISH is answered only by DONE with the same totals`() {
     var trial = SenderTrial.inState("finishing")
     trial.loseAndMeetAgain()

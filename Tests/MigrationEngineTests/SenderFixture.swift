@@ -27,7 +27,6 @@ enum Fixture {
   static let done = Done(total: finish.total, losses: [Done.Loss(kind: .mode, count: 1)], notStored: 1)
   static let traffic = Traffic(sent: 800, saved: 70, seconds: 1.5)
   static let unsent = NotStored(path: Array("tree/gone".utf8), .vanished)
-  static let withheld = NotStored(path: path.bytes, .tooLarge)
   static let cut = Failure(.connection, "cut")
   static let counts = counts { _ in }
 

@@ -58,7 +58,6 @@ extension SenderTrial {
     expect(trial.hear(.ping(1)), is: [])
     expect(trial.hear(.close(Close(.noSpace, "full"))), is: [])
     expect(trial.take(.unsent(SessionNumber(1), Fixture.unsent)), is: [])
-    expect(trial.take(.withholding(SessionNumber(1), clause: "x")), is: [])
     expect(trial.join(0), is: [])
     expect(trial.pass(1), is: [])
     expect(trial.engine.nextMoment == nil)

@@ -116,15 +116,6 @@ import Testing
     expect(plain.bytes == 50 && plain.totalBytes == 100)
   }
 
-  @Test func `items that the destination cannot hold are reported once in a run`() {
-    var trial = SenderTrial.streaming()
-    expect(
-      trial.take(.withholding(SessionNumber(1), clause: "some are too large")), is: ["tell notice some are too large"])
-    _ = trial.cut()
-    _ = trial.comeBack()
-    expect(trial.take(.withholding(SessionNumber(2), clause: "some are too large")), is: [])
-  }
-
   @Test func `items that the receiver has stored under other names are named, also those of an earlier run`() throws {
     let item = RenamedItem(path: Fixture.path, target: try ArchivePath(Array("tree/file (2)".utf8)))
     let done = Done(total: Fixture.finish.total, renamed: [item])
@@ -211,14 +202,9 @@ import Testing
     _ = trial.cut()
     _ = trial.comeBack()
     expect(trial.hear(.notStored(Fixture.refusal)).count, is: 2)
-    expect(
-      trial.take(.unsent(SessionNumber(2), Fixture.withheld)),
-      is: [
-        "tell not stored tree/file tooLarge", "say 2 not stored tree/file",
-      ])
     trial.take(.unsent(SessionNumber(2), Fixture.unsent))
     trial.export()
-    expect(trial.hear(.done(Fixture.done)), is: ["record 77 9/900 refusals 2"])
+    expect(trial.hear(.done(Fixture.done)), is: ["record 77 9/900 refusals 1"])
   }
 
   @Test func `items already named as not stored are not named again before DONE`() {

@@ -49,8 +49,11 @@ private struct NarrowDisk: StagingDisk {
   var journal: any StagedFile { disk.journal }
   var abilities: DiskAbilities {
     var abilities = disk.abilities
-    abilities.nameRules = .noWindowsCharacters
+    abilities.keepsNames = false
     return abilities
+  }
+  func refusal(ofName name: [UInt8]) -> NotStored.Reason? {
+    name.contains(UInt8(ascii: ":")) ? .nameNotAllowed : nil
   }
   func places() -> any StagingTree { disk.places() }
   func synchronize() throws(SystemError) { try disk.synchronize() }

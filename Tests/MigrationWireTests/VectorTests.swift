@@ -7,7 +7,7 @@ import Testing
 @Suite struct VectorTests {
   @Test func `every vector is there, and every expectation has one`() {
     let names = Set(Vector.all.map(\.name))
-    expect(names.count, is: 132)
+    expect(names.count, is: 131)
     expect(names.isSuperset(of: Expected.all.keys))
     let unexpected = names.subtracting(Expected.all.keys)
     expect(

@@ -220,13 +220,6 @@ import Testing
       is: "Sent 1,204 items, 3.2 GB (3.2 GB of it earlier), in 0.2 s.\n")
   }
 
-  @Test func `items that were left out are not among the sent ones, and are not deducted from them`() {
-    for (withheld, sent) in [(0, "1,200"), (4, "1,204"), (3, "1,203")] as [(UInt64, String)] {
-      let text = Samples.result(notStored: 4, withheld: withheld).headline(.sender)
-      expect(text.hasPrefix("Sent \(sent) items, "), is: true)
-    }
-  }
-
   @Test func `a result of an earlier run is not reported as a new one`() {
     let result = Samples.result(held: 3_200_000_000, sent: 0, concludedAt: 1_795_223_022)
     let texts = [result.text(.sender, NotStoredList()), result.text(.receiver, NotStoredList())]

@@ -29,14 +29,14 @@ enum Samples {
 
   static func result(
     held: UInt64 = 0, sent: UInt64 = 2_900_000_000, saved: UInt64 = 0, seconds: Double = 14.2, unsent: UInt64 = 0,
-    notStored: UInt64 = 0, withheld: UInt64 = 0, losses: [Done.Loss] = [],
+    notStored: UInt64 = 0, losses: [Done.Loss] = [],
     leftOut: LeftOut = LeftOut(), renamed: UInt64 = 0, lostAttributes: [LostAttribute] = [], concludedAt: Int64? = nil,
     failedParts: Int = 0, presentParts: Int = 0
   ) -> TransferResult {
     TransferResult(
       total: Tally(items: 1204, bytes: 3_200_000_000), sentBytes: sent - saved, savedBytes: saved,
       heldBytes: held, seconds: seconds, unsent: unsent, losses: losses, leftOut: leftOut, notStored: notStored,
-      withheld: withheld, renamed: renamed, lostAttributes: lostAttributes, concludedAt: concludedAt,
+      renamed: renamed, lostAttributes: lostAttributes, concludedAt: concludedAt,
       failedParts: failedParts,
       presentParts: presentParts)
   }

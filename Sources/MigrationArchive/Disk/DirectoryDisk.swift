@@ -17,6 +17,9 @@ package final class DirectoryDisk: StagingDisk {
   let hadNoTree: Bool
   let own: Directory
   private let probed = Mutex<DiskAbilities?>(nil)
+  /// The names that were tried, where the file system does not keep every one.
+  private let tried = Mutex<[[UInt8]: NotStored.Reason?]>([:])
+  private static let mostTried = 10_000
   /// The directory at the destination that the import has entered.
   let entered = Mutex<(path: ArchivePath, directory: SharedDirectory)?>(nil)
   package let syncsEach: Bool
@@ -141,7 +144,7 @@ package final class DirectoryDisk: StagingDisk {
   }
 
   package func places() -> any StagingTree {
-    DirectoryTree(tree: tree, foldsNames: traits.nameRules.contains(.foldsNames))
+    DirectoryTree(tree: tree, foldsNames: abilities.foldsNames)
   }
 
   /// Probed once, at the first request.
@@ -151,6 +154,16 @@ package final class DirectoryDisk: StagingDisk {
       let abilities = DiskProbe.run(in: own)
       probed = abilities
       return abilities
+    }
+  }
+
+  package func refusal(ofName name: [UInt8]) -> NotStored.Reason? {
+    tried.withLock { tried in
+      if let known = tried[name] { return known }
+      if tried.count >= Self.mostTried { tried = [:] }
+      let refusal = DiskProbe.refusal(of: name, in: own)
+      tried[name] = .some(refusal)
+      return refusal
     }
   }
 

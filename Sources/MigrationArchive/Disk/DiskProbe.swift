@@ -24,8 +24,7 @@ struct DiskProbe: ~Copyable {
     var probe = DiskProbe(in: directory)
     if let file = try? probe.directory.createFile(Self.file) { probe.look(at: file) }
     probe.lookAtRenaming()
-    probe.lookAtSymbolicLinks()
-    probe.lookAtNames()
+    probe.abilities.keepsNames = [UInt8(ascii: "."), UInt8(ascii: " ")].allSatisfy { probe.keeps(Self.hardest($0)) }
     probe.lookAtFolding()
     return probe.abilities
   }
@@ -138,97 +137,37 @@ struct DiskProbe: ~Copyable {
     if let after = try? directory.status(Self.other) { abilities.keepsNumbers = after.inode == before.inode }
   }
 
-  private mutating func lookAtSymbolicLinks() {
-    guard !holdsTarget(Limits.linkTarget) else { return }
-    abilities.keepsSymbolicLinks = holdsTarget(1)
-    guard abilities.keepsSymbolicLinks else { return }
-    var (low, high) = (1, Limits.linkTarget)
-    while low < high - 1 {
-      let middle = (low + high) / 2
-      if holdsTarget(middle) { low = middle } else { high = middle }
-    }
-    abilities.longestTarget = low
-  }
-
-  private func holdsTarget(_ length: Int) -> Bool {
-    let target = [UInt8](repeating: UInt8(ascii: "t"), count: length)
-    let name = Array("target".utf8)
-    defer { try? directory.remove(name) }
-    return can { () throws(SystemError) in
-      try directory.makeSymbolicLink(name, target: target)
-      return try directory.readLink(name) == target
-    }
-  }
-
-  private enum Fate {
-    case kept
-    case refused
-    /// The file system accepted the name and stored a different one.
-    case changed
-  }
-
-  mutating func lookAtNames() {
-    // Two names that combine every difficulty: usually the file system keeps both, and no other
-    // name need be tried.
-    guard [UInt8(ascii: "."), UInt8(ascii: " ")].contains(where: { fate(of: Self.hardest($0)) != .kept }) else {
-      return
-    }
-    for (rule, names) in Self.samples where isRule(names) { abilities.nameRules.insert(rule) }
-    lookAtLength()
-  }
-
-  private static let samples: [(DestinationTraits.NameRules, [[UInt8]])] = [
-    (.utf8Only, [[0x70, 0xFF], [0x70, 0xED, 0xA0, 0x78]]),
-    (.asciiOnly, ["p\u{E9}", "p\u{6F22}"].map { Array($0.utf8) }),
-    (.noCapitals, [Array("Pq".utf8)]),
-    (.noWindowsCharacters, (DestinationTraits.windowsCharacters + [0x01, 0x1F]).map { [UInt8(ascii: "p"), $0] }),
-    (.noTrailingDot, [Array("p.".utf8)]),
-    (.noTrailingSpace, [Array("p ".utf8)]),
-  ]
-
+  /// Two names that combine every difficulty: usually the file system keeps both, and no other name need be
+  /// tried.
   private static func hardest(_ last: UInt8) -> [UInt8] {
-    let name = [0x50, 0x70, 0xFF] + Array("\u{E9}\u{6F22}".utf8) + DestinationTraits.windowsCharacters + [0x01, 0x1F]
+    let name = [0x50, 0x70, 0xFF] + Array("\u{E9}\u{6F22}\"*:<>?\\|\u{1}\u{1F}".utf8)
     return name + [UInt8](repeating: UInt8(ascii: "n"), count: Limits.component - 1 - name.count) + [last]
   }
 
-  /// Whether the file system forbids all names of this class: it accepts none of them, or stores
-  /// one under another name. If it refuses only some of them, each item is judged by its own name.
-  private func isRule(_ names: [[UInt8]]) -> Bool {
-    var refused = 0
-    for name in names {
-      switch fate(of: name) {
-      case .kept: break
-      case .refused: refused += 1
-      case .changed: return true
-      }
-    }
-    return refused == names.count
+  private func keeps(_ name: [UInt8]) -> Bool { can { () throws(SystemError) in try isStored(name) } }
+
+  /// Whether the file system stores a name as it is: a new file is listed by it.
+  private func isStored(_ name: [UInt8]) throws(SystemError) -> Bool {
+    _ = try directory.createFile(name)
+    defer { try? directory.remove(name) }
+    return try directory.lists(name[...])
   }
 
-  /// The file system's treatment of a name; a name that cannot be tested counts as kept.
-  private func fate(of name: [UInt8]) -> Fate {
-    do throws(SystemError) {
-      _ = try directory.createFile(name)
-      defer { try? directory.remove(name) }
-      return try directory.lists(name[...]) ? .kept : .changed
+  /// Why a file system that keeps some names alone cannot hold an item of this name, judging by a file of
+  /// this name in a directory of its own; nil if it can.
+  static func refusal(of name: [UInt8], in place: borrowing Directory) -> NotStored.Reason? {
+    // exfat-fuse ends at half of a UTF-16 pair.
+    guard String(validating: name, as: UTF8.self) != nil else { return .nameNotAllowed }
+    try? place.makeDirectory(Self.name, mode: 0o700)
+    defer { try? place.removeTree(ifThere: Self.name) }
+    guard let directory = try? place.openChildDirectory(Self.name) else { return nil }
+    do {
+      return try DiskProbe(in: directory).isStored(name) ? nil : .nameNotAllowed
     } catch {
-      // The existing entry has a name that the file system treats as equal.
-      if error.isAlreadyExisting { return .changed }
-      return error.saysNothingOfAbilities ? .kept : .refused
+      if error.saysNothingOfAbilities { return nil }
+      return error.isTooLong ? .nameTooLong : .nameNotAllowed
     }
   }
-
-  private mutating func lookAtLength() {
-    guard !fits(Limits.component) else { return }
-    var (low, high) = (1, Limits.component)
-    while low < high - 1 {
-      let middle = (low + high) / 2
-      if fits(middle) { low = middle } else { high = middle }
-    }
-    abilities.longestName = low
-  }
-
-  private func fits(_ length: Int) -> Bool { fate(of: [UInt8](repeating: UInt8(ascii: "n"), count: length)) == .kept }
 
   mutating func lookAtFolding() {
     abilities.foldsCase = takes("fold", for: "FOLD")
@@ -249,15 +188,11 @@ struct DiskProbe: ~Copyable {
 /// An ability that the probe could not test counts as present: the first use that fails shows that
 /// it is missing.
 package struct DiskAbilities: Equatable, Sendable {
-  package var keepsSymbolicLinks = true
-  /// The most bytes in a symbolic link's target; nil if every target that a sender can send fits.
-  package var longestTarget: Int?
   /// The most bytes in a file; nil if every file that a sender can send fits.
   package var largestFile: UInt64?
-  /// The rules for names.
-  package var nameRules: DestinationTraits.NameRules = []
-  /// The most bytes in a name; nil if every name that a sender can send fits.
-  package var longestName: Int?
+  /// Whether the file system keeps every name that a sender can send; another one may store a name as another
+  /// name, without an error.
+  package var keepsNames = true
   package var foldsCase = false
   package var foldsNormalisation = false
   /// The file system keeps times in multiples of this many nanoseconds, rounded down.
@@ -272,6 +207,9 @@ package struct DiskAbilities: Equatable, Sendable {
   package var fixedRights: FixedRights?
   /// Whether a file keeps its inode number when it is renamed.
   package var keepsNumbers = true
+
+  /// Whether names that differ in case or normalisation alone may be one.
+  package var foldsNames: Bool { foldsCase || foldsNormalisation }
 
   /// Whether an inode number tells an entry from every other one for as long as it exists. File
   /// systems without permissions make the numbers up.
@@ -289,10 +227,6 @@ package struct DiskAbilities: Equatable, Sendable {
   package var traits: DestinationTraits {
     var traits = DestinationTraits()
     traits.largestFile = largestFile
-    traits.keepsSymbolicLinks = keepsSymbolicLinks
-    traits.longestTarget = longestTarget
-    traits.nameRules = foldsCase || foldsNormalisation ? nameRules.union(.foldsNames) : nameRules
-    traits.longestName = longestName
     traits.timeGranularity = timeGranularity
     (traits.earliestTime, traits.latestTime) = (earliestTime, latestTime)
     return traits

@@ -25,6 +25,8 @@ package protocol StagingDisk: Sendable {
   func space() -> FileSystemSpace?
   /// The abilities of its file system.
   var abilities: DiskAbilities { get }
+  /// Why it cannot hold an item of this name; nil if it can. Asked if it does not keep every name.
+  func refusal(ofName name: [UInt8]) -> NotStored.Reason?
   /// The destination of its archive; nil for a disk from which nothing is imported.
   var destination: (any ImportDestination)? { get }
   /// Removes the staging directory, durably. The disk is unusable afterwards.
@@ -34,13 +36,12 @@ package protocol StagingDisk: Sendable {
 extension StagingDisk {
   /// Its abilities are unknown.
   package var abilities: DiskAbilities { DiskAbilities() }
+  package func refusal(ofName name: [UInt8]) -> NotStored.Reason? { nil }
   package var destination: (any ImportDestination)? { nil }
   package func remove() throws(SystemError) {}
   package var syncsEach: Bool { false }
   package func synchronize(_ paths: Set<ArchivePath>) throws(SystemError) {}
   package func synchronizeFolders() throws(SystemError) {}
-  /// The traits of its file system.
-  package var traits: DestinationTraits { abilities.traits }
 }
 
 /// The tree of a staging directory, by paths of the archive. One thread uses it; it may remember

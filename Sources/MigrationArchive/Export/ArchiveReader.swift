@@ -134,10 +134,6 @@ final class ArchiveReader<Source: SourceDirectory>: @unchecked Sendable {
   ) {
     let node = batch.tree.nodes[item.index]
     do {
-      if !batch.lacks.isEmpty, let lack = batch.lacks[item.index] {
-        packer.withhold(try batch.path(item.index), lack, size: node.countedSize)
-        return done(item)
-      }
       if batch.isHeld(item.index) {
         packer.leaveOut(size: node.countedSize, isRemoved: batch.isRemoved(item.index))
         return done(item)
@@ -228,9 +224,6 @@ final class ArchiveReader<Source: SourceDirectory>: @unchecked Sendable {
     case .sent(let generation):
       if batch.tree.nodes[item.index].isShared { export.sent(item, generation) }
       if batch.isCaptured(item.index) { export.captured(item, generation) }
-      done(item)
-    case .withheld:
-      if batch.tree.nodes[item.index].isShared { export.released(item) }
       done(item)
     case .changed: changed(item, tries, lastFrame: 0, in: batch)
     case .unsettled(let seconds, let stamp):

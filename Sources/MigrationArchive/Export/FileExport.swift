@@ -9,8 +9,6 @@ enum FileOutcome<File: SourceFile> {
   case changed
   /// For this many seconds, a further change could still get the stamp of the last change.
   case unsettled(Double, Timestamp)
-  /// The destination cannot hold the file.
-  case withheld
   /// The file is sent in parts.
   case large(OpenedFile<File>)
 }
@@ -73,7 +71,6 @@ struct FileExport<Source: SourceDirectory> {
       packer.leaveBehind(extended.lostAttributes)
       return .sent(generation)
     }
-    if packer.withhold(record) { return .withheld }
     record.add(extended, naming: owners)
     if before.size > packer.sizes.smallFile {
       return isSmallExpected ? .changed : .large(open(file, record, look, extended.lostAttributes))
@@ -121,7 +118,7 @@ struct FileExport<Source: SourceDirectory> {
   /// reading. Returns nil for any other file, and for a file whose owner has a name: the frame must
   /// reserve the exact room for the record.
   private mutating func addOldFile(_ file: Source.File) -> Generation? {
-    guard owners == nil, directory.datesChanges, !packer.isResuming, packer.traits.refusesNothing,
+    guard owners == nil, directory.datesChanges, !packer.isResuming,
       (1...UInt64(packer.sizes.smallFile)).contains(listedSize)
     else { return nil }
     var extended = ExtendedMetadata()

@@ -14,9 +14,6 @@ package struct SourceBatch<Source: SourceDirectory>: Sendable {
   /// The names of owners and groups; nil where they are not sent.
   let owners: OwnerNames?
 
-  /// For each item of the tree, the ability that the destination lacks; empty if the destination
-  /// can hold every item.
-  private(set) var lacks: [DestinationTraits.Lack?] = []
   /// For each item of the tree, the number of its unit, or -1; empty if there are no units, or if
   /// the destination has reported no names.
   private var units: [Int32] = []
@@ -43,7 +40,6 @@ package struct SourceBatch<Source: SourceDirectory>: Sendable {
   /// The same batch, checked against the known facts about a destination.
   func checked(by settings: ExportSettings) -> SourceBatch {
     var batch = self
-    batch.lacks = tree.lacks(of: settings.traits, beneath: prefix)
     batch.unitGroups = tree.units(captured: true)
     if settings.held.hasNames { batch.findUnits(settings) }
     return batch

@@ -115,10 +115,6 @@ package final class FolderSource: ItemSource {
   /// The name of an item on this device.
   private func shown(_ path: [UInt8]) -> String { VisibleText.quoted(places?.place(of: path) ?? path) }
 
-  package func withholding(for traits: DestinationTraits) -> Withholding {
-    Withholding(by: traits, of: tree.withLock { $0 }?.lacks(of: traits) ?? [])
-  }
-
   package func export(
     _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
   ) throws(Failure) -> ExportResult {

@@ -18,8 +18,6 @@ package protocol ItemSource: AnyObject, Sendable {
   func export(
     _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
   ) throws(Failure) -> ExportResult
-  /// The items that a destination cannot hold, as far as known before the first byte is sent.
-  func withholding(for traits: DestinationTraits) -> Withholding
   /// Whether the source is on a rotating disk, as far as the kernel reports it.
   var isRotating: Bool { get }
   /// The seconds that an export may use for cleaning up after it is stopped.
@@ -35,7 +33,6 @@ extension ItemSource {
   }
 
   package var places: RootDestinations? { nil }
-  package func withholding(for traits: DestinationTraits) -> Withholding { Withholding(by: traits) }
   package var isRotating: Bool { false }
   package var graceAtTheEnd: Double { 0 }
   package func end() {}

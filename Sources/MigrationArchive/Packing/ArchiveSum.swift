@@ -7,8 +7,6 @@ struct ArchiveSum: Sendable {
   var digest: UInt128 = 0
   var unsent: UInt64 = 0
   var leftOut = LeftOut()
-  /// The number of items that the destination cannot hold.
-  var withheld: UInt64 = 0
   var lostAttributes = AttributeCount()
 
   mutating func add(_ other: ArchiveSum) {
@@ -18,15 +16,13 @@ struct ArchiveSum: Sendable {
     leftOut.present += other.leftOut.present
     leftOut.differing += other.leftOut.differing
     leftOut.removed += other.leftOut.removed
-    withheld += other.withheld
     lostAttributes.add(other.lostAttributes)
   }
 
   /// The contents of FINISH.
   var finish: Finish {
     Finish(
-      total: total, unsent: unsent, digest: digest, leftOut: leftOut, withheld: withheld,
-      lostAttributes: lostAttributes.list)
+      total: total, unsent: unsent, digest: digest, leftOut: leftOut, lostAttributes: lostAttributes.list)
   }
 }
 

@@ -20,8 +20,6 @@ final class FramePacker {
   private var held: HeldItems.Lookup { settings.held }
   var listener: any ExportListener { settings.listener }
   var sizes: ArchiveSizes { settings.sizes }
-  /// The destination's traits, as far as the receiver has reported them.
-  var traits: DestinationTraits { settings.traits }
 
   // MARK: The frame
 
@@ -138,7 +136,7 @@ final class FramePacker {
 
   /// Adds an item without content: a directory, a link, an empty file.
   func add(_ record: ItemRecord) {
-    guard !skipHeld(record), !withhold(record) else { return }
+    guard !skipHeld(record) else { return }
     prefix.removeAll()
     EntryWriter.item(record, to: &prefix)
     frame.append(prefix.bytes)
@@ -292,8 +290,10 @@ final class FramePacker {
     return ranges
   }
 
-  /// Whether the receiver has reported that the destination cannot hold this item.
-  func isRefused(_ record: ItemRecord) -> Bool { listener.refuses(mark(record)) }
+  /// Whether the receiver has reported that the destination cannot hold this file, or files of its size.
+  func isRefused(_ record: ItemRecord) -> Bool {
+    settings.traits.refuses(size: record.size) || listener.refuses(mark(record))
+  }
 
   /// Counts content that need not be sent.
   func skip(_ bytes: UInt64, items: UInt64 = 0) { skipped = skipped.adding(Tally(items: items, bytes: bytes)) }
@@ -341,20 +341,6 @@ final class FramePacker {
 
   private func mark(_ record: ItemRecord) -> Mark {
     keys.mark(path: record.path, generation: record.generation)
-  }
-
-  /// Leaves an item out if its record shows that the destination cannot hold it; false otherwise.
-  func withhold(_ record: ItemRecord) -> Bool {
-    guard !traits.refusesNothing, let lack = traits.lack(for: record) else { return false }
-    withhold(record.path, lack, size: record.size)
-    return true
-  }
-
-  /// Leaves an item out because the destination lacks an ability for it, and reports the item.
-  func withhold(_ path: ArchivePath, _ lack: DestinationTraits.Lack, size: UInt64) {
-    sum.withheld += 1
-    listener.unsent(NotStored(path: path.bytes, lack.reason))
-    skip(size, items: 1)
   }
 }
 

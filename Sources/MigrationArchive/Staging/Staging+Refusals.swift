@@ -129,12 +129,6 @@ extension Staging {
 
 /// Handles items that the destination cannot hold.
 extension StagingWriter {
-  /// Fails if the destination is known to be unable to hold the item.
-  func checkTraits(_ record: ItemRecord) throws(Failure) {
-    guard let reason = traits.refusal(of: record) else { return }
-    throw Failure(refusing: record.path, reason)
-  }
-
   /// Refuses an item if the error was caused by the item; throws any other error.
   func refuse(_ record: ItemRecord, after error: Failure) throws {
     let (reason, number) = try reason(for: record.path, record.body, error)

@@ -17,7 +17,7 @@ extension Staging {
   ) throws -> Bool {
     do {
       // An item that is found by another name does not belong to this path, and is kept.
-      if disk.traits.nameRules.contains(.foldsNames),
+      if abilities.foldsNames,
         try Storability(staging: self, places: places).foldedPlace(path) != nil
       {
         return false
@@ -226,7 +226,7 @@ extension Staging {
     for directory in byDepth {
       do {
         // The path leads to another item's directory under another name.
-        if disk.traits.nameRules.contains(.foldsNames), try storability.foldedPlace(directory) != nil { continue }
+        if abilities.foldsNames, try storability.foldedPlace(directory) != nil { continue }
         _ = try places.removeIfEmpty(directory)
       } catch {
         throw Failure("removing", directory, error)

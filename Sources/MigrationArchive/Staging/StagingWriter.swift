@@ -17,13 +17,11 @@ package final class StagingWriter {
   var lastCharged: ArchivePath?
   /// The space that was charged for this frame.
   var charged: UInt64 = 0
-  let traits: DestinationTraits
   /// Called when an item has been refused.
   let refused: () -> Void
 
   package init(_ staging: Staging, refused: @escaping () -> Void = {}) {
     self.refused = refused
-    traits = staging.disk.traits
     self.staging = staging
     places = staging.disk.places()
     permit = staging.permit
@@ -308,7 +306,12 @@ package final class StagingWriter {
   /// to hold it.
   private func checkItem(_ record: ItemRecord) throws(Failure) {
     guard allowsRoot || permit?.allows(record) ?? true else { throw Failure(refusing: record.path, .notTaken) }
-    try checkTraits(record)
+    for place in staging.abilities.keepsNames ? [] : record.path.lineage {
+      guard let reason = staging.disk.refusal(ofName: Array(place.name)) else { continue }
+      throw Failure(refusing: record.path, place == record.path ? reason : .directoryNotStored)
+    }
+    // Its sender may send the record alone.
+    guard record.size <= staging.abilities.largestFile ?? .max else { throw Failure(refusing: record.path, .tooLarge) }
   }
 
   func makeFile(

@@ -22,10 +22,8 @@ struct IncomingPart: Sendable {
   var heldBefore = Tally()
   /// The total that the newest offer announces, or the data that has arrived.
   var total = ExpectedTotal()
-  /// How many items the sender could not send, and how many it has left out because this device
-  /// cannot hold them.
+  /// How many items the sender could not send.
   var unsent: UInt64 = 0
-  var withheld: UInt64 = 0
   /// How many roots an earlier run has left out.
   var refusedRootsBefore = 0
   /// The items that the sender left out, and those left out at the import.
@@ -35,8 +33,7 @@ struct IncomingPart: Sendable {
   /// has been told.
   var refusals: [NotStored] = []
   var toldRefusals = 0
-  /// The items that the sender has left out in the newest session because the destination cannot
-  /// hold them.
+  /// The items that the sender has named in the newest session and left out.
   var leftOutItems = LeftOutItems()
 
   /// The result of the part for the user.
@@ -46,7 +43,7 @@ struct IncomingPart: Sendable {
     TransferResult(
       total: done.total, sentBytes: sentBytes, heldBytes: min(heldBefore.bytes, done.total.bytes), seconds: 0,
       unsent: unsent,
-      losses: done.losses, leftOut: leftOut, notStored: done.notStored, withheld: withheld, renamed: done.renamed,
+      losses: done.losses, leftOut: leftOut, notStored: done.notStored, renamed: done.renamed,
       removed: done.removed,
       lostAttributes: lostAttributes, concludedAt: concludedAt, failedParts: max(refusedRoots, refusedRootsBefore))
   }
@@ -130,7 +127,6 @@ struct IncomingTransfer: Sendable {
     part.unsent = known.unsent
     part.refusedRootsBefore = known.refusedRoots
     part.refusals = known.refusals
-    part.leftOutItems.withheld = known.withheld
     for (number, finished) in known.finished {
       var part = IncomingPart(number: number)
       part.heldBefore = finished.done.total
@@ -272,7 +268,7 @@ struct IncomingTransfer: Sendable {
     part.stage = .done
     results[part.number] = .finished(
       done, part.result(done, sentBytes: traffic.ofPart, without: refusedRoots[part.number]?.count ?? 0),
-      notStored: (refused + part.leftOutItems.withheld).nameable, isTold: true)
+      notStored: refused.nameable, isTold: true)
   }
 
   /// The answer to an offer of a finished part, with every item named as not stored. `isNews` tells

@@ -296,23 +296,17 @@ extension ReceiverEngine {
 
 /// The items of a part that the sender has named in its newest session and left out.
 package struct LeftOutItems: Equatable, Sendable {
-  /// The items that the destination cannot hold.
-  package var withheld: [NotStored] = []
   /// The paths at which the source could not be read.
   package var unreadable: [[UInt8]] = []
   /// How many of FINISH's unsent items the sender has named.
   package var named: UInt64 = 0
 
-  package init(withheld: [NotStored] = []) { self.withheld = withheld }
+  package init() {}
 
   /// Adds an item that the sender has named.
   mutating func note(_ item: NotStored) {
-    switch item.reason.party {
-    case .receiver: withheld.append(item)
-    case .user: break
-    case .sender:
-      named += 1
-      if item.reason == .unreadable { unreadable.append(item.path) }
-    }
+    guard item.reason.party == .sender else { return }
+    named += 1
+    if item.reason == .unreadable { unreadable.append(item.path) }
   }
 }

@@ -32,8 +32,6 @@ extension ReceiverEngine {
   /// Continues an import of an earlier run.
   mutating func goOn(withImportOf transfer: TransferID) {
     phase.serve(.engaged(transfer, nil), atMost: settings.atOnce)
-    // The sender does not repeat these.
-    for item in transfers[of: transfer]?.part.leftOutItems.withheld ?? [] { tell(.notStored(item), of: transfer) }
     continueImport(of: transfer)
   }
 

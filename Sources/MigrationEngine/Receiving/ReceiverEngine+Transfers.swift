@@ -222,7 +222,6 @@ extension IncomingPart {
   mutating func conclude(_ finish: Finish) {
     stage = .importing
     unsent = finish.unsent
-    withheld = finish.withheld
     leftOut = finish.leftOut
     lostAttributes = finish.lostAttributes
     total = total.with(finish.total)

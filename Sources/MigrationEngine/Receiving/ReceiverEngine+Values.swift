@@ -40,8 +40,6 @@ extension ReceiverEngine {
     package let unsent: UInt64
     /// The named items that the destination cannot store.
     package let refusals: [NotStored]
-    /// The named items that the sender had left out because the destination cannot hold them.
-    package let withheld: [NotStored]
     /// The total of a part that had arrived completely: its import continues.
     package let concluded: Tally?
     /// Whether this process has locked the transfer; otherwise only the remembered facts are known,
@@ -55,7 +53,7 @@ extension ReceiverEngine {
     package init(
       identifier: TransferID, client: KeyFingerprint, host: String? = nil, plan: Plan,
       finished: [UInt16: Finished] = [:], part: UInt16 = 0, held: Tally = Tally(), unsent: UInt64 = 0,
-      refusals: [NotStored] = [], withheld: [NotStored] = [], concluded: Tally? = nil, isHeld: Bool = true,
+      refusals: [NotStored] = [], concluded: Tally? = nil, isHeld: Bool = true,
       hasMore: Bool = false, refusedRoots: Int = 0
     ) {
       self.refusedRoots = refusedRoots
@@ -68,7 +66,6 @@ extension ReceiverEngine {
       self.held = held
       self.unsent = unsent
       self.refusals = refusals
-      self.withheld = withheld
       self.concluded = concluded
       self.isHeld = isHeld
       self.hasMore = hasMore

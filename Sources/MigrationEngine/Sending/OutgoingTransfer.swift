@@ -14,7 +14,6 @@ extension SenderEngine {
     /// The relay that the user was told about last.
     private var toldRelay: String?
     private var isPlainTold = false
-    private var isWithholdingTold = false
     private var isEstimateTold = false
 
     init(_ settings: Settings) { self.settings = settings }
@@ -48,13 +47,6 @@ extension SenderEngine {
       guard !isEstimateTold, let correction = expected.correction(actual, of: contents) else { return }
       isEstimateTold = true
       actions.append(.tell(.notice(correction)))
-    }
-
-    /// Tells the user which items of the source the destination cannot hold.
-    mutating func tellWithholding(_ clause: String, _ actions: inout [Action]) {
-      guard !isWithholdingTold else { return }
-      isWithholdingTold = true
-      actions.append(.tell(.notice(clause)))
     }
   }
 
@@ -115,14 +107,11 @@ extension SenderEngine {
 
     /// A run that only reads DONE has nothing to send, and does not know which items were left out.
     mutating func finish(_ done: Done, sentBytes: UInt64 = 0) {
-      // A receiver that counts fewer items than were left out for its sake has not counted those.
-      let withheld = finish?.withheld ?? 0
       outcome = .success(
         TransferResult(
           total: done.total, sentBytes: sentBytes, heldBytes: min(heldBefore ?? done.total.bytes, done.total.bytes),
           seconds: 0, unsent: finish?.unsent ?? unfinished?.unsent ?? 0, losses: done.losses,
-          leftOut: finish?.leftOut ?? LeftOut(), notStored: max(done.notStored, withheld), withheld: withheld,
-          renamed: done.renamed,
+          leftOut: finish?.leftOut ?? LeftOut(), notStored: done.notStored, renamed: done.renamed,
           removed: done.removed,
           lostAttributes: finish?.lostAttributes ?? [], concludedAt: finish == nil ? unfinished?.lastSeen : nil,
           failedParts: max(refusedRoots.count, finish == nil ? unfinished?.refusedRoots ?? 0 : 0)))

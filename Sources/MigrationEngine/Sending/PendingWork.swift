@@ -161,7 +161,7 @@ extension SenderEngine.Event {
     case .received(let connection, _), .broke(let connection, _), .drained(let connection),
       .closed(let connection, _):
       .connection(connection)
-    case .withholding(let session, _), .unsent(let session, _), .exported(let session, _): .export(session)
+    case .unsent(let session, _), .exported(let session, _): .export(session)
     case .streamJoined(let session, let stream, _), .streamEnded(let session, let stream, _): .stream(session, stream)
     case .finishNoted(let session, let transfer, _): .finishNote(session, transfer)
     case .planRecorded(let session, let transfer, _): .planRecord(session, transfer)
@@ -176,7 +176,7 @@ extension SenderEngine.Event {
   /// Whether the event ends its work.
   fileprivate var endsItem: Bool {
     switch self {
-    case .dialing, .received, .broke, .drained, .withholding, .unsent, .streamJoined: false
+    case .dialing, .received, .broke, .drained, .unsent, .streamJoined: false
     case .walked, .lookedUp, .found, .chosen, .probed, .codeEntered, .derived, .dialed, .closed, .exported,
       .streamEnded, .finishNoted, .planRecorded, .window, .recorded, .noted, .forgot, .begin, .stop, .forgotten,
       .timePassed:

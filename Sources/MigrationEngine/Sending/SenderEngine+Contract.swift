@@ -57,9 +57,6 @@ extension SenderEngine {
 
     /// The worker of `recordPlan` has ended.
     case planRecorded(SessionNumber, TransferID, Failure?)
-    /// News from the export, before it sends anything: the items of the source that the destination
-    /// cannot hold, as a lower-case clause.
-    case withholding(SessionNumber, clause: String)
     /// News from the export: an item that could not be sent.
     case unsent(SessionNumber, NotStored)
     /// The worker of `export` has ended: everything is exported and written. The marks are those of

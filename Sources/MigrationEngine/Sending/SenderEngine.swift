@@ -128,12 +128,8 @@ package struct SenderEngine: Engine {
       converse(now, &actions) { (session, facts, actions) throws(Failure) in
         session.sayRest(&facts.transfer, &actions)
       }
-    case .withholding(_, let clause):
-      converse(now, &actions) { (_, facts, actions) throws(Failure) in facts.tellWithholding(clause, &actions) }
     case .unsent(_, let unsent):
-      converse(now, &actions) { (session, facts, actions) throws(Failure) in
-        session.unsent(unsent, &facts.transfer, &actions)
-      }
+      converse(now, &actions) { (session, _, actions) throws(Failure) in session.unsent(unsent, &actions) }
     case .exported(_, let result):
       converse(now, &actions) { (session, facts, actions) throws(Failure) in
         try session.exported(result, &facts, now, &actions)

@@ -257,13 +257,10 @@ struct SenderSession: Sendable {
   }
 
   /// An item is left out. The receiver is told as many of these as may be named.
-  mutating func unsent(
-    _ item: NotStored, _ transfer: inout SenderEngine.OutgoingTransfer, _ actions: inout [SenderEngine.Action]
-  ) {
+  mutating func unsent(_ item: NotStored, _ actions: inout [SenderEngine.Action]) {
     actions.append(.tell(.notStored(item), part: part ?? 0))
-    guard conversation.isStreaming, let part, let message = conversation.name(item) else { return }
+    guard conversation.isStreaming, let message = conversation.name(item) else { return }
     actions.append(.say(connection, message))
-    if item.reason.party == .receiver { _ = transfer[part].named.add(item) }
   }
 
   /// The export has ended, and everything that it has packed is written.

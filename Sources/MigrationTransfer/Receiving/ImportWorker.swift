@@ -13,8 +13,6 @@ struct ImportWorker: Sendable {
   /// The items that the sender named and left out.
   let unsent: LeftOutItems
 
-  private var withheld: [NotStored] { unsent.withheld }
-
   func run() -> ReceiverPerformer.WorkerReport {
     transfer.traffic.begin()
     setup.reservedRoom.release(transfer.identifier)
@@ -37,7 +35,7 @@ struct ImportWorker: Sendable {
     guard let importer = transfer.staged(ofPart: part)?.importer else {
       throw Failure(.storage, "the staging directory is missing")
     }
-    let (staging, total, withheldCount) = try complete(progress)
+    let (staging, total) = try complete(progress)
     if staging.lacksOwners {
       notice("--owners was given here and not to 'peer send': this program's user owns all received items")
     }
@@ -58,7 +56,7 @@ struct ImportWorker: Sendable {
     for item in renamed { tell(item.event) }
     transfer.tellRefusals(of: staging) { setup.post(.refused(transfer.identifier, $0)) }
     let done = Done(
-      total: total, losses: losses, notStored: staging.notStored.addingClamped(withheldCount), renamed: renamed,
+      total: total, losses: losses, notStored: staging.notStored, renamed: renamed,
       count: staging.renamedCount, removed: staging.arrivals?.removed ?? Done.Removed())
     refused = staging.lastingRefusals
     leaveTombstone(done, refused, staging)
@@ -79,9 +77,9 @@ struct ImportWorker: Sendable {
     notice("\(clause): \(names)" + (others > 0 ? ", and \(Figures.count(others)) more" : ""))
   }
 
-  /// Verifies that everything has arrived, and makes it durable. Returns the staging directory, the
-  /// total, and the number of items that the sender left out since the destination cannot hold them.
-  private func complete(_ progress: ImportTelling) throws -> (Staging, total: Tally, withheld: UInt64) {
+  /// Verifies that everything has arrived, and makes it durable. Returns the staging directory, and
+  /// the total.
+  private func complete(_ progress: ImportTelling) throws -> (Staging, total: Tally) {
     guard let conclusion else {
       guard let staging = transfer.staged(ofPart: part)?.staging else {
         throw Failure(.storage, "the staging directory is missing")
@@ -91,7 +89,7 @@ struct ImportWorker: Sendable {
         if setup.options.verifies {
           notice("everything had arrived before this run, and --verify does not read it again")
         }
-        return (staging, total, transfer.entry?.remembered.parts[Int(part)].withheld ?? 0)
+        return (staging, total)
       case .receiving: throw Failure(.storage, "the staging directory is incomplete")
       }
     }
@@ -100,8 +98,6 @@ struct ImportWorker: Sendable {
     try transfer.entry?.update { remembered in
       remembered.parts[number].unsent = finish.unsent
       remembered.parts[number].refusedRoots = refusedRoots
-      remembered.parts[number].withheld = finish.withheld
-      remembered.parts[number].notStored = withheld
       remembered.parts[number].isConcluded = true
     }
     let kept = UnreadableSource(unsent.unreadable, isAll: finish.unsent > unsent.named)
@@ -112,7 +108,7 @@ struct ImportWorker: Sendable {
       try transfer.entry?.update { $0.parts[number].isConcluded = false }
       throw error
     }
-    return (staging, finish.total, finish.withheld)
+    return (staging, finish.total)
   }
 
   /// Remembers the end of the transfer and the names of the items that are not stored, since a
@@ -123,7 +119,7 @@ struct ImportWorker: Sendable {
   private func leaveTombstone(_ done: Done, _ refused: [NotStored], _ staging: Staging) {
     do {
       do throws(Failure) {
-        try transfer.entry?.finish(part, done, notStored: (refused + withheld).nameable)
+        try transfer.entry?.finish(part, done, notStored: refused.nameable)
       } catch {
         try staging.makeImportDurable()
         throw error

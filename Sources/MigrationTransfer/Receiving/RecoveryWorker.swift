@@ -114,7 +114,7 @@ struct RecoveryWorker: Sendable {
       identifier: remembered.transfer, client: remembered.peer,
       host: try? HostAndPort.parse(remembered.address, defaultPort: 0).host, plan: remembered.plan,
       finished: finished, part: remembered.newest, held: held, unsent: newest.unsent, refusals: refusals,
-      withheld: newest.notStored, concluded: concluded, isHeld: isHeld,
+      concluded: concluded, isHeld: isHeld,
       hasMore: hasMore || others.contains { $0.begun != nil && $0.finished == nil },
       refusedRoots: Int(newest.refusedRoots))
   }

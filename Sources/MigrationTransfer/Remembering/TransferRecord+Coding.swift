@@ -191,7 +191,6 @@ extension TransferRecord.Part {
     }
     if isConcluded { fields.append(3, [1]) }
     if unsent > 0 { fields.append(4) { $0.u64(unsent) } }
-    if withheld > 0 { fields.append(5) { $0.u64(withheld) } }
     if !notStored.isEmpty { fields.append(6, list: notStored.map { ControlMessage.notStored($0).frame }) }
     if let finished {
       fields.append(7) { $0.u64(UInt64(bitPattern: finished.at)) }
@@ -238,7 +237,6 @@ extension TransferRecord.Part {
     }
     isConcluded = fields.value(3) != nil
     unsent = try fields.number(4, subject) ?? 0
-    withheld = try fields.number(5, subject) ?? 0
     refusedRoots = try fields.number(12, subject) ?? 0
     for frame in fields.value(6) == nil ? [] : try fields.list(6, subject) {
       guard case .notStored(let item)? = try TransferRecord.message(frame) else {

@@ -31,12 +31,9 @@ package struct TransferRecord: Equatable, Sendable {
     package var isConcluded = false
     /// The number of items that could not be sent, at the last count.
     package var unsent: UInt64 = 0
-    /// The number of items left out since the destination cannot hold them, at the last count.
-    package var withheld: UInt64 = 0
     /// The number of roots left out, at the last count.
     package var refusedRoots: UInt64 = 0
-    /// The named items that are not stored: from FINISH on, the items that the sender left out;
-    /// once everything is imported, all of them.
+    /// The named items that are not stored, once everything is imported.
     package var notStored: [NotStored] = []
     package var finished: Finished?
   }

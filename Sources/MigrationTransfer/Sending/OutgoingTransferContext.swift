@@ -205,7 +205,6 @@ struct SenderSessionContext: Sendable {
     transfer.traffic.begin(order.part)
     // The previous session's memory: a transfer may have thousands of sessions.
     CurrentProcess.returnFreeMemory()
-    if let clause = source.withholding(for: order.traits).clause { setup.post(.withholding(number, clause: clause)) }
     let settings = ExportSettings(
       listener: queue, keys: order.accept.keys, held: held, traits: order.traits, isRotating: source.isRotating,
       leftOut: order.refusedRoots, blocks: blocks(order, setup), isWhole: order.summary.contents.isReplacedWhole)

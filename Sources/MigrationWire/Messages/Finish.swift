@@ -7,18 +7,13 @@ package struct Finish: Equatable, Sendable {
   /// The items that the sender has left out because the destination has them, or has another item
   /// of their name.
   package let leftOut: LeftOut
-  /// The number of items that were left out because the destination had said that it cannot hold
-  /// them.
-  package let withheld: UInt64
   /// Attributes that are never transferred, in ascending order of their names.
   package let lostAttributes: [LostAttribute]
   private var unknown = Fields()
 
   package init(
-    total: Tally, unsent: UInt64, digest: UInt128, leftOut: LeftOut = LeftOut(), withheld: UInt64 = 0,
-    lostAttributes: [LostAttribute] = []
+    total: Tally, unsent: UInt64, digest: UInt128, leftOut: LeftOut = LeftOut(), lostAttributes: [LostAttribute] = []
   ) {
-    self.withheld = withheld
     self.lostAttributes = lostAttributes
     self.leftOut = leftOut
     self.total = total
@@ -33,9 +28,8 @@ package struct Finish: Equatable, Sendable {
     unsent = try fields.requiredNumber(3, subject)
     digest = try fields.requiredNumber(4, subject)
     leftOut = try LeftOut(fields, present: 5, differing: 6, removed: 9, subject)
-    withheld = try fields.count(7, subject)
     lostAttributes = try fields.read(8, subject, LostAttribute.readList) ?? []
-    unknown = fields.unknown(besides: 1...9)
+    unknown = fields.unknown(besides: [1, 2, 3, 4, 5, 6, 8, 9])
   }
 
   func write(to writer: inout ByteWriter) {
@@ -45,7 +39,6 @@ package struct Finish: Equatable, Sendable {
     fields.append(4) { $0.u128(digest) }
     if leftOut.present > 0 { fields.append(5) { $0.u64(leftOut.present) } }
     if leftOut.differing > 0 { fields.append(6) { $0.u64(leftOut.differing) } }
-    if withheld > 0 { fields.append(7) { $0.u64(withheld) } }
     if !lostAttributes.isEmpty {
       fields.append(8) { writer in
         for attribute in lostAttributes { attribute.write(to: &writer) }

@@ -156,7 +156,7 @@ extension Part {
 /// Protocol §6.3: the receiver accepts the part that is offered.
 package struct Accept: Equatable, Sendable {
   package let keys: TransferKeys
-  /// The abilities of the destination; nil for an app.
+  /// The traits of the destination; nil for an app.
   package let traits: DestinationTraits?
   package let flags: Flags
   private var unknown = Fields()

@@ -87,7 +87,6 @@ final class LabelledSource: ItemSource {
     use.tell(nil)
   }
 
-  func withholding(for traits: DestinationTraits) -> Withholding { source.withholding(for: traits) }
   var isRotating: Bool { source.isRotating }
   var graceAtTheEnd: Double { source.graceAtTheEnd }
   func end() { source.end() }
