@@ -257,7 +257,7 @@ func runSend(_ options: SendOptions, _ output: Output) throws(Failure) -> Transf
         options, selecting: selection, home: home, until: interruption.early, telling: tell)
     }
     isAgain.withLock { $0 = false }
-    output.list(in: listFile) { event in parts.folders.map { event.namingWriter(at: $0) } ?? event }
+    output.list(in: listFile)
     // A stop that ends the program early may keep the sources longer than this function.
     defer { parts.end() }
     do throws(Failure) {

@@ -10,8 +10,6 @@ import PeerTransfer
 /// app is one.
 struct SendingParts: Sendable {
   let sources: [any ItemSource]
-  /// The folders, if there are any.
-  let folders: FolderSource?
 
   /// Opens the folders, and finds the apps. An app alone is taken at once: if it cannot export, the
   /// command fails before a code is asked for.
@@ -20,21 +18,19 @@ struct SendingParts: Sendable {
     telling tell: @escaping @Sendable (TransferEvent) -> Void
   ) throws(Failure) {
     if options.sources.isEmpty, options.apps.count == 1 {
-      (sources, folders) = ([try appSource(options.apps[0], options, home: home, until: stop, telling: tell)], nil)
+      sources = [try appSource(options.apps[0], options, home: home, until: stop, telling: tell)]
       return
     }
     let tellOnce = Self.once(tell)
     var sources: [any ItemSource] = []
     for app in options.apps { sources.append(try Self.part(app, options, home: home, telling: tellOnce)) }
-    guard !options.sources.isEmpty else {
-      (self.sources, folders) = (sources, nil)
-      return
+    if !options.sources.isEmpty {
+      let folders = try FolderSource(paths: options.sources, selecting: selection, withOwners: options.owners) {
+        tell(.notice($0))
+      }
+      sources.insert(folders, at: options.appsInFront)
     }
-    let folders = try FolderSource(paths: options.sources, selecting: selection, withOwners: options.owners) {
-      tell(.notice($0))
-    }
-    sources.insert(folders, at: options.appsInFront)
-    (self.sources, self.folders) = (sources, folders)
+    self.sources = sources
   }
 
   /// An app as one of several parts.
@@ -50,7 +46,7 @@ struct SendingParts: Sendable {
   init(
     _ everything: ChosenEverything, telling tell: @escaping @Sendable (TransferEvent) -> Void, _ use: AppUse
   ) throws(Failure) {
-    (sources, folders) = (try everything.sources(telling: Self.once(tell), use), nil)
+    sources = try everything.sources(telling: Self.once(tell), use)
   }
 
   /// Tells each notice once: the apps of one device have the same to say about it.
