@@ -55,8 +55,6 @@ public enum PeerEvent: Equatable, Sendable {
   case done(PeerResult)
   /// The transfer, or the wait for one, has failed.
   case failed(PeerError)
-  /// This many events were omitted, since the events before them were not read.
-  case missed(UInt64)
 }
 
 /// The party that decides that an item does not arrive.
@@ -121,22 +119,11 @@ extension PeerEvent {
 
 /// The events of a transfer, from the first to the last.
 ///
-/// The transfer does not depend on a reader. Unread events take at most sixteen mebibytes: only the
-/// latest progress waits, and ``PeerEvent/missed(_:)`` counts the events that do not fit. The
-/// sequence is for one reader; several readers each get a part. It ends with its transfer, and with
-/// an object that is released without a run.
+/// The transfer does not depend on a reader: of the unread events, the newest 65,536 stay. The sequence
+/// is for one reader; several readers each get a part. It ends with its transfer, with an object that is
+/// released without a run, and when the task that reads it is cancelled; the transfer then continues.
 public struct PeerEvents: AsyncSequence, Sendable {
-  let buffer: EventBuffer
+  let events: AsyncStream<PeerEvent>
 
-  public func makeAsyncIterator() -> Iterator { Iterator(buffer: buffer) }
-
-  /// Reads the events one by one. It ends after the last event, or when the reading task is
-  /// cancelled; the transfer then continues.
-  public struct Iterator: AsyncIteratorProtocol {
-    let buffer: EventBuffer
-
-    public mutating func next() async -> PeerEvent? { await buffer.next() }
-
-    public mutating func next(isolation actor: isolated (any Actor)?) async -> PeerEvent? { await buffer.next() }
-  }
+  public func makeAsyncIterator() -> AsyncStream<PeerEvent>.Iterator { events.makeAsyncIterator() }
 }

@@ -72,7 +72,7 @@ public final class PeerReceiver: Sendable {
   }
 
   /// The events, to the end.
-  public var events: PeerEvents { PeerEvents(buffer: running.buffer) }
+  public var events: PeerEvents { PeerEvents(events: running.buffer.events) }
 
   private let destination: PeerPath
   private let options: Options

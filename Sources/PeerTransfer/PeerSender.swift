@@ -61,7 +61,7 @@ public final class PeerSender: Sendable {
   }
 
   /// The events, to the end of the transfer.
-  public var events: PeerEvents { PeerEvents(buffer: running.buffer) }
+  public var events: PeerEvents { PeerEvents(events: running.buffer.events) }
 
   private let paths: [PeerPath]
   private let target: Target

@@ -37,7 +37,7 @@ struct ItemList: Sendable {
     default: return
     }
     size += path.count + 256
-    if size <= EventBacklog.capacity { items.append((path, event)) } else { missing += 1 }
+    if size <= EventQueue.capacity { items.append((path, event)) } else { missing += 1 }
   }
 
   /// The table of the parts, if there are several, and a line for each item, in the order of the

@@ -104,20 +104,10 @@ final class HeldPipe: Sendable {
   }
 
   @Test func `a reader that takes nothing has a quarter of a second after the user's stop`() {
-    let move = BootInstant.now()
-    var state = OutputState()
-    state.stream = .output
-    expect(!state.isInHurriedWrite)
-    expect(state.endOfStandstill(since: move), is: move.advanced(by: .seconds(1)))
-    let stop = move.advanced(by: .seconds(5))
-    state.hurry(now: stop)
-    state.hurry(now: stop.advanced(by: .seconds(5)))
-    expect(state.isInHurriedWrite)
-    expect(state.endOfStandstill(since: move), is: stop.advanced(by: .milliseconds(250)))
-    let later = stop.advanced(by: .milliseconds(200))
-    expect(state.endOfStandstill(since: later), is: later.advanced(by: .milliseconds(250)))
-    state.stream = nil
-    expect(!state.isInHurriedWrite)
+    var state = OutputState(JSONReport())
+    expect(state.patience, is: .seconds(1))
+    state.isHurried = true
+    expect(state.patience, is: .milliseconds(250))
   }
 
   @Test func `a failure is written to standard error even if the reader of standard output has stopped`() throws {
@@ -162,7 +152,7 @@ final class HeldPipe: Sendable {
     }
     let said = lines.count { $0.hasPrefix(#"{"event":"extensionOutput""#) }
     expect(said + missed.reduce(0, +), is: 6000)
-    expect(said * 4000 <= EventBacklog.capacity + 64 << 10)
+    expect(said * 4000 <= EventQueue.capacity + 64 << 10)
     expect(lines.contains { $0.hasPrefix(#"{"event":"paired""#) })
   }
 
