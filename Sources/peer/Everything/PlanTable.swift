@@ -8,13 +8,9 @@ struct PlanTable {
   let choice: PlanChoice
 
   /// The table for a terminal. Entries that do not move have their number in parentheses.
-  func text(columns: Int) -> String { texts(columns: columns).joined() }
-
-  /// The same in pieces: for each entry, the text up to its end; then the rest.
-  func texts(columns: Int) -> [String] {
+  func text(columns: Int) -> String {
     var rows = SizedRows()
     var group: String?
-    var ends: [Int] = []
     for (index, entry) in inventory.entries.enumerated() {
       if entry.group != group {
         group = entry.group
@@ -27,7 +23,6 @@ struct PlanTable {
           name: VisibleText.listed(entry.name), items: entry.isDark ? nil : entry.size?.tally.items,
           bytes: entry.isDark ? nil : entry.size?.tally.bytes,
           note: note(of: index)))
-      ends.append(rows.rows.count)
     }
     if inventory.entries.indices.contains(where: { !choice.contains($0) }) {
       rows.append(.heading("A number in parentheses does not move; with a plus sign it does, such as: +3"))
@@ -41,9 +36,7 @@ struct PlanTable {
     }
     rows.append(.heading(total))
     if inventory.lastMove != nil { rows.append(.heading(crossing)) }
-    let texts = rows.texts(columns: columns)
-    let starts = [0] + ends
-    return zip(starts, ends + [texts.count]).map { texts[$0..<$1].joined() }
+    return rows.text(columns: columns)
   }
 
   /// A sentence about the data that crosses in a later pass; `apps` is the size of the apps' data.
@@ -91,34 +84,6 @@ struct PlanTable {
       return members + entry.members
     }
     return ["entries": entries, "leftOut": inventory.leftOut.map(\.members)]
-  }
-
-  /// A table that a terminal shows at once, and whose sizes change in place.
-  struct WholeTable {
-    let choice: PlanChoice
-    let columns: Int
-    /// The height of the terminal.
-    let rows: Int
-    /// How many lines are shown above the cursor; nil before the first ones.
-    var drawn: Int?
-
-    /// Draws the table anew, with a line below that tells which entry is measured next; false if it has
-    /// no room. Once it is shown it stays, also if notes make it longer.
-    mutating func draw(_ inventory: Inventory, measuring next: Int?) -> Bool {
-      // Each entry has a line or more.
-      guard drawn != nil || inventory.entries.count + 4 < rows else { return false }
-      let text = PlanTable(inventory: inventory, choice: choice).text(columns: columns)
-      let lines = text.utf8.count { $0 == UInt8(ascii: "\n") }
-      guard drawn != nil || lines + 4 < rows else { return false }
-      let count = inventory.entries.count
-      let up = drawn.map { $0 > 0 ? "\u{1B}[\($0)A" : "" } ?? ""
-      let below = next.map { "Measuring \(min($0, count)) of \(count)" } ?? ""
-      // Line by line: a terminal may keep what is erased as a whole among the earlier lines.
-      let erasing = text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "\u{1B}[K\n")
-      StandardStream.error.write("\r\(up)\(erasing)\u{1B}[J\(below)")
-      drawn = lines
-      return true
-    }
   }
 }
 

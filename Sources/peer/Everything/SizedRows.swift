@@ -15,7 +15,7 @@ struct SizedRows {
     case verbatim(String)
   }
 
-  private(set) var rows: [Row] = []
+  private var rows: [Row] = []
 
   mutating func append(_ row: Row) { rows.append(row) }
 
@@ -25,16 +25,13 @@ struct SizedRows {
   private static let itemsWidth = 11
 
   /// The lines. The last column stays free.
-  func text(columns: Int) -> String { texts(columns: columns).joined() }
-
-  /// The lines of each row.
-  func texts(columns: Int) -> [String] {
+  func text(columns: Int) -> String {
     let room = max(24, columns - 1)
     let marks = rows.map { if case .item(let mark, _, _, _, _) = $0 { mark.count } else { 0 } }.max() ?? 0
     let figures = Self.sizeWidth + (room >= Self.roomy ? Self.itemsWidth : 0)
     let names = rows.map { if case .item(_, let name, _, _, _) = $0 { Self.columns(of: name) } else { 0 } }.max() ?? 0
     let width = min(names, max(8, room - marks - 4 - figures))
-    return rows.map { row in
+    let texts = rows.map { row in
       switch row {
       case .heading(let text): return Self.wrapped(text, indent: 0, room)
       case .detail(let text): return Self.wrapped(text, indent: marks + 2, room)
@@ -49,6 +46,7 @@ struct SizedRows {
         return line + "\n" + Self.wrapped(note, indent: marks + 2, room)
       }
     }
+    return texts.joined()
   }
 
   /// A text in lines of its own, indented; a word that is too long for a line is not divided, so that
