@@ -29,13 +29,14 @@ import Testing
     expect(words("app", "-"), is: ["--help"])
     expect(words("credentials", ""), is: ["list", "remove"])
     expect(words("account", ""), is: ["authorize", "revoke", "list"])
-    expect(offer("credentials", "remove", ""), is: .owners)
-    expect(offer("credentials", "list", "o"), is: .owners)
-    expect(offer("account", "revoke", "u", "--app", ""), is: .apps)
+    expect(offer("credentials", "remove", ""), is: .values(.owner))
+    expect(offer("credentials", "list", "o"), is: .values(.owner))
+    expect(offer("account", "revoke", "u", "--app", ""), is: .values(.app))
     expect(words("code", ""), is: ["new"])
     expect(words("device", ""), is: ["list", "name", "forget"])
-    expect(offer("device", "name", "") == .knownDevices && offer("device", "forget", "") == .knownDevices)
-    expect(offer("send", "--everything", "--skip", ""), is: .entries)
+    expect(offer("device", "name", ""), is: .values(.knownDevice))
+    expect(offer("device", "forget", ""), is: .values(.knownDevice))
+    expect(offer("send", "--everything", "--skip", ""), is: .values(.entry))
     expect(words("resume", ""), is: ["list"])
     expect(words("completion", ""), is: Shell.allCases.map(\.rawValue))
     expect(words("help", ""), is: all)
@@ -69,8 +70,8 @@ import Testing
 
   @Test func `devices are searched for only if the word may be an address`() {
     for typed in ["", "1", "10.99.0.2:", "fe80", "[fe80::1%eth0]:5", "fe80::1%wlan", "::1"] {
-      expect(offer("send", "--to", typed), is: .devices, "\(typed)")
-      expect(offer("send", "--to=\(typed)"), is: .devices, "\(typed)")
+      expect(offer("send", "--to", typed), is: .values(.device), "\(typed)")
+      expect(offer("send", "--to=\(typed)"), is: .values(.device), "\(typed)")
     }
     for typed in ["new-laptop", "h:1", "deadline", "~/x"] {
       expect(words("send", "--to", typed), is: [], "\(typed)")
@@ -88,32 +89,32 @@ import Testing
     expect(words("receive", "--existing", ""), is: ["refuse", "skip", "keep-both", "replace", "update", "merge"])
     expect(words("send", "--compress", "al"), is: ["auto", "always", "never"])
     expect(words("send", "--app", "x", "--as", ""), is: ["android", "linux"])
-    expect(offer("receive", "--app", ""), is: .apps)
-    expect(offer("send", "--to", ""), is: .devices)
-    expect(offer("send", "--exclude-from", ""), is: .files)
+    expect(offer("receive", "--app", ""), is: .values(.app))
+    expect(offer("send", "--to", ""), is: .values(.device))
+    expect(offer("send", "--exclude-from", ""), is: .values(.file))
     expect(words("send", "--limit", ""), is: [])
     // As for the parser, a word that begins with a dash is not a value, except a single dash.
     expect(words("send", "--code-file", "--lim")?.contains("--limit"), is: true)
-    expect(offer("send", "--code-file", "-"), is: .files)
-    expect(offer("send", "--code-file", "-", ""), is: .files)
+    expect(offer("send", "--code-file", "-"), is: .values(.file))
+    expect(offer("send", "--code-file", "-", ""), is: .values(.path))
   }
 
   @Test func `a value may follow an equals sign`() {
     let completion = Completion(["receive", "a", "--existing=re"].map { Array($0.utf8) })
     expect(completion.prefix, is: "--existing=")
     expect(words("receive", "--existing=re"), is: ["refuse", "skip", "keep-both", "replace", "update", "merge"])
-    expect(offer("send", "--code-file=x=y"), is: .files)
+    expect(offer("send", "--code-file=x=y"), is: .values(.file))
     expect(words("send", "--json="), is: [])
     expect(words("send", "--frob="), is: [])
   }
 
   @Test func `the completions of operands depend on the command`() {
-    expect(offer("send", ""), is: .files)
-    expect(offer("send", "a", "b"), is: .files)
-    expect(offer("receive", ""), is: .directories)
-    expect(offer("forget", ""), is: .transfers)
-    expect(offer("app", "install", ""), is: .directories)
-    expect(offer("app", "status", ""), is: .apps)
+    expect(offer("send", ""), is: .values(.path))
+    expect(offer("send", "a", "b"), is: .values(.path))
+    expect(offer("receive", ""), is: .values(.directory))
+    expect(offer("forget", ""), is: .values(.transfer))
+    expect(offer("app", "install", ""), is: .values(.directory))
+    expect(offer("app", "status", ""), is: .values(.app))
     // Where no operand can follow, options can.
     expect(words("receive", "a", "")?.contains("--ask"), is: true)
     expect(words("discover", ""), is: ["--for", "--json", "--help"])
@@ -121,23 +122,23 @@ import Testing
   }
 
   @Test func `two dashes end the options`() {
-    expect(offer("send", "--", "-"), is: .files)
-    expect(offer("send", "--", "--to", ""), is: .files)
+    expect(offer("send", "--", "-"), is: .values(.path))
+    expect(offer("send", "--", "--to", ""), is: .values(.path))
     expect(words("discover", "--", ""), is: [])
   }
 
   @Test func `all words after the identifier are the app's`() {
-    expect(offer("app", "run", ""), is: .apps)
+    expect(offer("app", "run", ""), is: .values(.app))
     expect(words("app", "run", "-"), is: ["--help"])
-    expect(offer("app", "run", "--", ""), is: .apps)
-    for typed in ["", "--help", "--json="] { expect(offer("app", "run", "x", typed), is: .files) }
+    expect(offer("app", "run", "--", ""), is: .values(.app))
+    for typed in ["", "--help", "--json="] { expect(offer("app", "run", "x", typed), is: .values(.file)) }
   }
 
   @Test func `an answer has a line for the kind and a line for each word`() {
     let completion = Completion(prefix: "--a=", offer: .words([.init(word: "b", meaning: "what b is")]))
     expect(completion.firstLine + completion.candidateLines, is: "words\t--a=\nb\twhat b is\n")
-    expect(Completion(offer: .files).firstLine, is: "files\t\n")
-    expect(Completion(offer: .files).candidateLines.isEmpty)
+    expect(Completion(offer: .values(.file)).firstLine, is: "files\t\n")
+    expect(Completion(offer: .values(.file)).candidateLines.isEmpty)
   }
 
   @Test func `a request is not a command line, and may ask only for the kind`() throws {

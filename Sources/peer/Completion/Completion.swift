@@ -20,20 +20,10 @@ struct Completion: Equatable {
     let meaning: String
   }
 
-  /// The kind of an offer.
   enum Offer: Equatable {
     case words([Candidate])
-    /// Files and directories, which the shell finds itself.
-    case files
-    case directories
-    /// Words that this device knows or finds.
-    case apps
-    case owners
-    case transfers
-    case devices
-    case knownDevices
-    /// The folders and files at the top of the home.
-    case entries
+    /// Words that this device knows or finds, or files, which the shell finds itself.
+    case values(ValueKind)
   }
 
   /// The part of the same word before it, as `--to=`.
@@ -62,9 +52,9 @@ struct Completion: Equatable {
   /// After the app's identifier, all words are the app's.
   private static func ofRun(_ rest: [String], _ typed: String) -> Completion {
     let words = rest.first == "--" ? Array(rest.dropFirst()) : rest
-    guard words.isEmpty else { return Completion(offer: .files) }
+    guard words.isEmpty else { return Completion(offer: .values(.file)) }
     let isOption = isOption(typed) && rest.isEmpty
-    return Completion(offer: isOption ? .words(candidates(Verb.appRun.options)) : .apps)
+    return Completion(offer: isOption ? .words(candidates(Verb.appRun.options)) : .values(.app))
   }
 
   private static func ofGroup(_ verb: Verb, isNamed: Bool, _ typed: String) -> Completion {
@@ -118,9 +108,9 @@ extension Completion {
   var firstLine: String {
     let kind =
       switch offer {
-      case .words, .apps, .owners, .transfers, .devices, .knownDevices, .entries: "words"
-      case .files: "files"
-      case .directories: "directories"
+      case .values(.file), .values(.path): "files"
+      case .values(.directory): "directories"
+      default: "words"
       }
     return "\(kind)\t\(prefix)\n"
   }
@@ -133,46 +123,36 @@ extension Completion {
     let candidates: [Candidate] =
       switch offer {
       case .words(let words): words
-      case .files, .directories: []
-      case .apps: (try? Self.apps()) ?? []
-      case .owners: (try? withVault { vault throws(Failure) in try vault.owners().map { Candidate($0) } }) ?? []
-      case .transfers: (try? Self.transfers()) ?? []
-      case .devices: (try? Self.devices()) ?? []
-      case .knownDevices: (try? Self.knownDevices()) ?? []
-      case .entries: (try? Self.entries()) ?? []
+      case .values(let kind): (try? Self.candidates(of: kind)) ?? []
       }
     return candidates.map { "\($0.word)\t\($0.meaning)\n" }.joined()
   }
 
-  private static func apps() throws -> [Candidate] {
-    try AppHome.glance(at: try Home.path()).apps.map { app in
-      let name = app.bundle.displayName.map { "\(VisibleText.of($0)) " } ?? ""
-      return Candidate(word: app.identifier, meaning: name + VisibleText.of(app.bundle.version))
-    }
-  }
-
-  private static func entries() throws -> [Candidate] {
-    let names = try Directory.open(try Home.ofUser(hint: "")).names()
-    return names.filter { $0.first != UInt8(ascii: ".") }.compactMap { String(validating: $0, as: UTF8.self) }.sorted()
-      .map { Candidate(word: $0, meaning: "") }
-  }
-
-  private static func transfers() throws -> [Candidate] {
-    try TransferStore.ofUser().list().candidates
-  }
-
-  private static func knownDevices() throws -> [Candidate] {
-    try TransferStore.ofUser().devices().map {
-      Candidate(word: String($0.identifier.prefix(8)), meaning: VisibleText.of($0.shownName))
-    }
-  }
-
-  private static func devices() throws -> [Candidate] {
-    try DiscoverOptions.look(for: lookingTime).compactMap { device in
-      device.addresses.first.map { address in
-        Candidate(
-          word: Invitation.target(address.hostDescription, address.port), meaning: VisibleText.of(device.label))
+  private static func candidates(of kind: ValueKind) throws -> [Candidate] {
+    switch kind {
+    case .app:
+      return try AppHome.glance(at: try Home.path()).apps.map { app in
+        let name = app.bundle.displayName.map { "\(VisibleText.of($0)) " } ?? ""
+        return Candidate(word: app.identifier, meaning: name + VisibleText.of(app.bundle.version))
       }
+    case .owner: return try withVault { vault throws(Failure) in try vault.owners().map { Candidate($0) } }
+    case .transfer: return try TransferStore.ofUser().list().candidates
+    case .knownDevice:
+      return try TransferStore.ofUser().devices().map {
+        Candidate(word: String($0.identifier.prefix(8)), meaning: VisibleText.of($0.shownName))
+      }
+    case .device:
+      return try DiscoverOptions.look(for: lookingTime).compactMap { device in
+        device.addresses.first.map { address in
+          Candidate(
+            word: Invitation.target(address.hostDescription, address.port), meaning: VisibleText.of(device.label))
+        }
+      }
+    case .entry:
+      let names = try Directory.open(try Home.ofUser(hint: "")).names()
+      return names.filter { $0.first != UInt8(ascii: ".") }.compactMap { String(validating: $0, as: UTF8.self) }
+        .sorted().map { Candidate(word: $0, meaning: "") }
+    case .text, .file, .directory, .path, .choice, .word, .command: return []
     }
   }
 
@@ -252,17 +232,11 @@ extension Completion {
     private func offer(_ kind: ValueKind, _ typed: some StringProtocol) -> Completion.Offer {
       switch kind {
       case .text: .words([])
-      case .file, .path: .files
-      case .directory: .directories
       case .choice(let choices), .word(let choices):
         .words(choices.map { .init(word: $0.word, meaning: Option.brief($0.text)) })
-      case .app: .apps
-      case .owner: .owners
-      case .transfer: .transfers
-      case .entry: .entries
-      case .device: Self.canBeginAddress(typed) ? .devices : .words([])
-      case .knownDevice: .knownDevices
+      case .device where !Self.canBeginAddress(typed): .words([])
       case .command: .words(commands)
+      default: .values(kind)
       }
     }
 
