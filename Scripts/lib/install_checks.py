@@ -24,6 +24,7 @@ LISTED = [
     "share/doc/peer/examples/peer-receive.service", "share/doc/peer/examples/peer-receive-system.service",
     "share/doc/peer/examples/Notes/bundle",
     "share/doc/peer/examples/Carry/Sources/carry/Carry.swift", "share/peer/package/Package.swift",
+    "share/peer/package/Examples/NewApp/Package.swift",
     "share/peer/page/index.html", "share/applications/peer.desktop", "share/peer/manifest",
 ]
 """Some of the required files, of each kind."""

@@ -110,6 +110,8 @@ lay_out_package() {
     python3 -c 'import json, sys; print("\n".join(target["name"] for target in json.load(sys.stdin)["targets"]))')
   rm -rf "$package.scratch"
   for target in $targets; do copy "Sources/$target" "$package/Sources/$target"; done
+  # What 'peer app new' copies.
+  copy Examples/NewApp "$package/Examples/NewApp"
 }
 
 # The documents and the examples; their links lead to the installed places, or are removed if the

@@ -124,7 +124,7 @@ def test_every_command_of_the_page(work):
     user = NOBODY if IS_ROOT else None
     place, _ = work.place(user, on_disk=True)
     clone = f"{work.path}/clone"
-    for folder in ("Sources", "Tests"):
+    for folder in ("Sources", "Tests", "Examples"):
         shutil.copytree(f"{ROOT}/{folder}", f"{clone}/{folder}", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(f"{ROOT}/Package.swift", clone)
     os.makedirs(f"{clone}/.build/release")

@@ -20,6 +20,11 @@ import Testing
     NewAppNames(folder: Array(folder.utf8), identifier: identifier)
   }
 
+  private func files(_ names: NewAppNames, kit: String = "/opt/peer") throws -> [NewAppFile] {
+    let project = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").path
+    return try NewAppFile.all(names, kit: kit, from: project)
+  }
+
   private static let long = String(repeating: "x", count: 255)
 
   @Test(
@@ -60,10 +65,10 @@ import Testing
   }
 
   @Test func `all placeholders in the files are filled in`() throws {
-    let files = NewAppFile.all(names("Counter", "com.example.c"), kit: "/opt/peer")
+    let files = try files(names("Counter", "com.example.c"))
     expect(Set(files.map(\.path)).count, is: files.count)
     for file in files {
-      expect(!file.text.contains("\\#") && !file.text.contains("names."), "\(file.path)")
+      for left in ["NewApp", "new-app", "New App"] { expect(!(file.path + file.text).contains(left), "\(file.path)") }
       expect(file.text.hasSuffix("\n") && !file.text.hasSuffix("\n\n"), "\(file.path)")
       expect(file.isExecutable, is: file.text.hasPrefix("#!"), "\(file.path)")
     }
@@ -79,8 +84,8 @@ import Testing
     ])
   func `the path in Package swift is exact`(path: String, literal: String) throws {
     expect(NewAppFile.literal(path), is: literal)
-    let manifest = NewAppFile.manifest(names("a"), kit: path).text
-    expect(manifest.contains("Context.environment[\"PEER_PACKAGE\"] ?? \(literal)\n"))
+    let manifest = try files(names("a"), kit: path).first { $0.path == "Package.swift" }?.text
+    expect(manifest?.contains("Context.environment[\"PEER_PACKAGE\"] ?? \(literal)\n"), is: true)
   }
 
   @Test(arguments: [
@@ -92,7 +97,7 @@ import Testing
 
   @Test(arguments: ["AAA", "APz", "Aq", "Zoo", "Test"])
   func `imports are sorted with any name of the app`(folder: String) throws {
-    for file in NewAppFile.all(names(folder), kit: "/") where file.path.hasSuffix(".swift") {
+    for file in try files(names(folder)) where file.path.hasSuffix(".swift") {
       let imports = file.text.split(separator: "\n").filter { $0.hasPrefix("import ") }
       expect(imports, is: imports.sorted(), "\(file.path)")
     }
@@ -101,7 +106,7 @@ import Testing
   @Test(arguments: ["Counter", "R&D <new>"])
   func `the bundle can be installed`(folder: String) throws {
     let names = names(folder)
-    try write(NewAppFile.all(names, kit: "/"), to: "new")
+    try write(files(names), to: "new")
     let bundle = scratch.path("new/Bundle")
     for program in [names.app, "Extensions/\(names.migration).appex/\(names.migration)"] {
       try Data("#!/bin/sh\n".utf8).write(to: URL(filePath: "\(bundle)/\(program)"))

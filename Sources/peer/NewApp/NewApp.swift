@@ -44,7 +44,7 @@ extension NewAppOptions {
     let folder = try NewAppFolder.open(directory)
     try KitSources.check(kit, for: folder.folderName)
     let names = NewAppNames(folder: folder.folderName, identifier: identifier)
-    try folder.write(NewAppFile.all(names, kit: kit))
+    try folder.write(try NewAppFile.all(names, kit: kit))
     return json
       ? Self.line(names, at: folder.path, kit: kit) : Self.text(names, at: folder.path, typed: directory)
   }
@@ -143,38 +143,4 @@ struct NewAppNames: Equatable, Sendable {
     "\(AppName.rule); of a new app at most \(AppName.longest - extensionSuffix.utf8.count), since its extension's is longer"
 
   private static func extensionIdentifier(of identifier: String) -> String { identifier + extensionSuffix }
-}
-
-extension NewAppFile {
-  /// The string literal of a text in Swift's source code.
-  static func literal(_ text: String) -> String {
-    var literal = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"", "\\": literal += "\\\(scalar)"
-      case _ where VisibleText.isUnsafe(scalar): literal += "\\u{\(String(scalar.value, radix: 16))}"
-      default: literal.unicodeScalars.append(scalar)
-      }
-    }
-    return literal + "\""
-  }
-
-  /// A text between two tags of XML.
-  static func xml(_ text: String) -> String {
-    // This works on scalars: a combining mark after one of these characters makes another character
-    // of it.
-    text.unicodeScalars.map { scalar in
-      switch scalar {
-      case "&": "&amp;"
-      case "<": "&lt;"
-      case ">": "&gt;"
-      default: String(scalar)
-      }
-    }.joined()
-  }
-
-  /// Lines with imports, in the order of swift-format.
-  static func imports(_ modules: String...) -> String {
-    modules.sorted().map { "import \($0)" }.joined(separator: "\n")
-  }
 }
