@@ -1,28 +1,6 @@
 /// The description of a command, and its only source: the parser's options, the help text, the
 /// manual page and the completions are made from it.
 struct CommandDescription: Sendable {
-  /// One way to write the command.
-  struct Form: Sendable {
-    enum Word: Sendable {
-      /// A word that is shown as it is, such as `[DIR]`.
-      case operand(String)
-      /// A required option, by its name.
-      case required(String)
-      /// Optional options, by their names.
-      case optional([String])
-      /// Options that exclude each other, by their names.
-      case either([String])
-      /// The optional options that no form names, in the order of the list of options.
-      case others
-      /// Options of other forms: these options by their names, and dots for the rest.
-      case more([String])
-    }
-
-    let parts: [Word]
-
-    init(_ parts: Word...) { self.parts = parts }
-  }
-
   /// A part of the description.
   enum Block: Sendable {
     /// Text that is wrapped when it is shown. Placeholders are upper-case; commands are quoted:
@@ -36,14 +14,15 @@ struct CommandDescription: Sendable {
   let usage: String
   /// Its purpose, as a clause without a full stop.
   let summary: String
-  let forms: [Form]
+  /// The ways to write it: the words behind the command; an option and its value are one word.
+  let forms: [[String]]
   /// The operands that it takes, in their order. The last one may repeat.
   var operands: [Operand] = []
   let blocks: [Block]
   var options: [Option] = []
   /// Command lines, without a prompt.
   var examples: [String] = []
-  /// Nil for a command that only shows a text.
+  /// Nil for a command with the usual ones.
   var exitCodes: ExitCodeTable?
 }
 

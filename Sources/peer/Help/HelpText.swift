@@ -30,7 +30,7 @@ enum HelpText {
   private static func usage(_ verb: Verb) -> String {
     let members = verb.members.map { ($0.description.usage, $0.description.summary) }
     guard members.count < 2 else { return "Usage:\n" + list(members) }
-    return "Usage:\n" + verb.description.synopsis.map { TextWrapping.hanging("  peer \(verb.rawValue) ", $0) }.joined()
+    return "Usage:\n" + verb.description.forms.map { TextWrapping.hanging("  peer \(verb.rawValue) ", $0) }.joined()
   }
 
   /// Commands with their summaries.
@@ -70,7 +70,7 @@ enum HelpText {
       let title = description.examples.count > 1 ? "Examples:\n" : "Example:\n"
       parts.append(title + description.examples.map { "  $ \($0)\n" }.joined())
     }
-    if let codes = description.exitCodes { parts.append(describe(codes)) }
+    if verb.members.isEmpty { parts.append(describe(description.exitCodes ?? .usual)) }
     if verb == .app { parts.append("'peer help app install', for example, describes one of these commands.\n") }
     return parts.joined(separator: "\n")
   }
@@ -84,40 +84,6 @@ enum HelpText {
     }
     return "Exit codes:\n" + rows.joined() + "  * \(ExitCodeTable.kept)\n"
   }
-}
-
-extension CommandDescription {
-  /// The words after the command in each form; an option and its value are one word.
-  var synopsis: [[String]] {
-    forms.map { $0.parts.flatMap(words) }
-  }
-
-  private func words(_ part: Form.Word) -> [String] {
-    switch part {
-    case .operand(let word): [word]
-    case .required(let name): [spelling(name)]
-    case .optional(let names): names.map { "[\(spelling($0))]" + (option($0)?.isRepeatable == true ? "..." : "") }
-    case .either(let names): ["[\(names.map(spelling).joined(separator: " | "))]"]
-    case .others: words(.optional(others.map(\.name)))
-    case .more(let names): words(.optional(names)) + ["..."]
-    }
-  }
-
-  /// The options that no form names: a new one needs no other place than the list of options.
-  private var others: [Option] {
-    let named = forms.flatMap(\.parts).flatMap { part -> [String] in
-      switch part {
-      case .required(let name): [name]
-      case .optional(let names), .either(let names): names
-      case .operand, .others, .more: []
-      }
-    }
-    return options.filter { $0.name != Option.help.name && !named.contains($0.name) }
-  }
-
-  private func spelling(_ name: String) -> String { option(name)?.spelling ?? name }
-
-  private func option(_ name: String) -> Option? { options.first { $0.name == name } }
 }
 
 extension String {

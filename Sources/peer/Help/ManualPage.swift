@@ -49,9 +49,9 @@ enum ManualPage: String, CaseIterable, Sendable {
   }
 
   private var synopsis: String {
-    if let verb { return CommandText.synopsis("peer \(verb.rawValue)", verb.description.synopsis) }
+    if let verb { return CommandText.synopsis("peer \(verb.rawValue)", verb.description.forms) }
     guard self == .peer else {
-      return commands.map { CommandText.synopsis("peer \($0.rawValue)", $0.description.synopsis) }.joined()
+      return commands.map { CommandText.synopsis("peer \($0.rawValue)", $0.description.forms) }.joined()
     }
     let usages = Overview.commands.map(\.description.usage) + Overview.options.map(\.name)
     let lines = usages.map { Roff.commandLine(["peer"] + $0.split(separator: " ").map(String.init)) + "\n" }
@@ -64,7 +64,7 @@ enum ManualPage: String, CaseIterable, Sendable {
     let pages = Self.others.map { page in
       ".TP\n\(page.reference)\n\(Roff.escaped(Verb(rawValue: page.rawValue)?.description.summary ?? ""))\n"
     }
-    return Roff.prose(Overview.text, placeholders: []) + ".PP\n" + Roff.prose(Overview.resuming, placeholders: [])
+    return Roff.prose(Overview.text) + ".PP\n" + Roff.prose(Overview.resuming)
       + ".PP\nThese commands have pages of their own:\n" + pages.joined()
   }
 
@@ -74,19 +74,20 @@ enum ManualPage: String, CaseIterable, Sendable {
 
   private var options: String {
     if let verb { return CommandText(verb).options }
-    return self == .peer ? CommandText.list(Overview.options, placeholders: []) : ""
+    return self == .peer ? CommandText.list(Overview.options) : ""
   }
 
   private var exitStatus: String {
     if let codes = verb?.description.exitCodes { return CommandText.table(codes) }
     let own = commands.compactMap { verb in
       verb.description.exitCodes.map { codes in
-        ".TP\n\(Roff.bold("peer \(verb.rawValue)"))\n" + Roff.prose(codes.sentence, placeholders: ["BUNDLE", "FILE"])
+        ".TP\n\(Roff.bold("peer \(verb.rawValue)"))\n" + Roff.prose(codes.sentence)
       }
     }
+    let others = ".TP\nOther commands\n" + Roff.prose(ExitCodeTable.usual.sentence)
     let transfers = "A transfer, by 'peer receive' or 'peer send':"
-    return own.joined()
-      + (self == .peer ? ".PP\n" + Roff.prose(transfers, placeholders: []) + CommandText.table(.transfer) : "")
+    return own.joined() + others
+      + (self == .peer ? ".PP\n" + Roff.prose(transfers) + CommandText.table(.transfer) : "")
   }
 
   private var examples: String {
@@ -100,37 +101,35 @@ enum ManualPage: String, CaseIterable, Sendable {
   }
 
   private func notes(_ notes: [Surroundings.Note]) -> String {
-    notes.map { ".TP\n\($0.styledName)\n" + Roff.prose($0.text, placeholders: ["DIR", "ID"]) }.joined()
+    notes.map { ".TP\n\(Roff.bold($0.name))\n" + Roff.prose($0.text) }.joined()
   }
 
   /// A command's description as part of a manual page.
   struct CommandText {
     private let verb: Verb
     private let description: CommandDescription
-    private let placeholders: Set<String>
 
     init(_ verb: Verb) {
       self.verb = verb
       description = verb.description
-      placeholders = description.placeholders
     }
 
     /// The description itself.
     var blocks: String {
       description.blocks.map { block in
         switch block {
-        case .text(let text): Roff.prose(text, placeholders: placeholders)
+        case .text(let text): Roff.prose(text)
         case .lines(let lines): Roff.example(lines)
         }
       }.joined(separator: ".PP\n")
     }
 
     /// The options with their descriptions.
-    var options: String { Self.list(description.options, placeholders: placeholders) }
+    var options: String { Self.list(description.options) }
 
     /// The whole description, for a page with several commands.
     var whole: String {
-      let forms = Self.synopsis("peer \(verb.rawValue)", description.synopsis)
+      let forms = Self.synopsis("peer \(verb.rawValue)", description.forms)
       return forms + ".PP\n" + blocks + options
     }
 
@@ -142,13 +141,13 @@ enum ManualPage: String, CaseIterable, Sendable {
       }.joined()
     }
 
-    static func list(_ options: [Option], placeholders: Set<String>) -> String {
+    static func list(_ options: [Option]) -> String {
       options.map { option in
         let short = option.short.map { Roff.bold($0) + ", " } ?? ""
         let label =
           short + ([Roff.bold(option.name)] + (option.value.map { [Roff.syntax($0)] } ?? [])).joined(separator: " ")
-        return ".TP\n\(label)\n" + Roff.prose(option.text, placeholders: placeholders)
-          + choices(option.choices, placeholders)
+        return ".TP\n\(label)\n" + Roff.prose(option.text)
+          + choices(option.choices)
       }.joined()
     }
 
@@ -156,23 +155,15 @@ enum ManualPage: String, CaseIterable, Sendable {
     static func table(_ codes: ExitCodeTable) -> String {
       let rows = codes.codes.map { code in
         ".TP\n\(Roff.bold(String(code.number)))\n"
-          + Roff.prose(code.meaning + (code.isKept ? " *" : ""), placeholders: [])
+          + Roff.prose(code.meaning + (code.isKept ? " *" : ""))
       }
-      return rows.joined() + (codes.isTable ? ".PP\n" + Roff.prose("* " + ExitCodeTable.kept, placeholders: []) : "")
+      return rows.joined() + (codes.isTable ? ".PP\n" + Roff.prose("* " + ExitCodeTable.kept) : "")
     }
 
-    private static func choices(_ choices: [ValueKind.Choice], _ placeholders: Set<String>) -> String {
+    private static func choices(_ choices: [ValueKind.Choice]) -> String {
       guard !choices.isEmpty else { return "" }
-      let rows = choices.map { ".TP\n\(Roff.bold($0.word))\n" + Roff.prose($0.text, placeholders: placeholders) }
+      let rows = choices.map { ".TP\n\(Roff.bold($0.word))\n" + Roff.prose($0.text) }
       return ".RS\n" + rows.joined() + ".RE\n"
     }
-  }
-}
-
-extension CommandDescription {
-  /// The upper-case words in its forms and options: placeholders wherever they appear.
-  var placeholders: Set<String> {
-    let words = synopsis.joined() + options.compactMap(\.value)
-    return Set(words.flatMap { $0.split { !$0.isUppercase }.map(String.init) })
   }
 }

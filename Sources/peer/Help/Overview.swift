@@ -84,6 +84,12 @@ struct ExitCodeTable: Sendable {
   /// The meaning of the mark at some codes.
   static let kept = "The received data is kept. The same command resumes the transfer."
 
+  /// The codes of a command without others.
+  static let usual = ExitCodeTable(
+    .done, .failed, Code(number: 2, meaning: "invalid command line, or nothing has a name in it"),
+    Code(number: 4, meaning: "what it is about is in use or cannot be used, or \(Surroundings.unfitHome)"),
+    .noSpaceLeft, .interrupted, .terminated)
+
   /// The codes of a transfer.
   static let transfer = ExitCodeTable(
     Code(number: 0, meaning: "done"),
@@ -120,14 +126,6 @@ enum Surroundings {
   struct Note: Sendable {
     let name: String
     let text: String
-    /// Whether the name begins with a placeholder.
-    var isVariable = false
-
-    /// The name for a manual page.
-    var styledName: String {
-      guard let slash = name.firstIndex(of: "/"), isVariable else { return Roff.bold(name) }
-      return "\\fI\(Roff.escaped(name[..<slash]))\\fR" + Roff.bold(name[slash...])
-    }
   }
 
   /// The reason for refusing PEER_HOME.
@@ -175,31 +173,29 @@ enum Surroundings {
   static func files(for page: ManualPage) -> [Note] {
     let transfers = [
       Note(
-        name: "PEER_HOME/\(TransferStore.folderName)", text: "Unfinished transfers, with their keys.", isVariable: true)
+        name: "PEER_HOME/\(TransferStore.folderName)", text: "Unfinished transfers, with their keys.")
     ]
     let relays = [
-      Note(name: "PEER_HOME/\(Via.folderName)", text: "The tokens of relays.", isVariable: true)
+      Note(name: "PEER_HOME/\(Via.folderName)", text: "The tokens of relays.")
     ]
     let lists = { (role: Role) in
       Note(
         name: "PEER_HOME/\(ItemList.File.name(role))",
-        text: "The items that the last such transfer did not send, store or name as they were, if there were many.",
-        isVariable: true)
+        text: "The items that the last such transfer did not send, store or name as they were, if there were many.")
     }
     let staging = [
       Note(
         name: "DIR/.peer-*",
-        text: "The received data of an unfinished transfer. It is removed when the transfer is done or forgotten.",
-        isVariable: true)
+        text: "The received data of an unfinished transfer. It is removed when the transfer is done or forgotten.")
     ]
     let apps = AppHome.Folder.allCases.map {
-      Note(name: "PEER_HOME/\($0.rawValue)", text: $0.summary, isVariable: true)
+      Note(name: "PEER_HOME/\($0.rawValue)", text: $0.summary)
     }
     let credentials = [
       Note(
-        name: "PEER_HOME/credentials", text: "The sealed credentials of apps.", isVariable: true),
+        name: "PEER_HOME/credentials", text: "The sealed credentials of apps."),
       Note(
-        name: "PEER_HOME/accounts", text: "The records of users that 'peer account' keeps.", isVariable: true),
+        name: "PEER_HOME/accounts", text: "The records of users that 'peer account' keeps."),
       Note(
         name: "~/.local/state/peer/keys",
         text: "The key of the credentials, outside of PEER_HOME: a copy of PEER_HOME alone cannot be opened."),

@@ -34,14 +34,12 @@ enum Roff {
     }.joined()
   }
 
-  /// Sentences, each on its own line; options, quoted commands and the placeholders are
-  /// highlighted.
-  static func prose(_ text: String, placeholders: Set<String>) -> String {
+  /// Sentences, each on its own line.
+  static func prose(_ text: String) -> String {
     var lines: [String] = []
     var sentence: [String] = []
-    for word in TextWrapping.words(text) {
-      // A command with blanks may be wrapped.
-      sentence += self.word(word, placeholders).split(separator: " ").map(String.init)
+    for word in text.split(whereSeparator: \.isWhitespace) {
+      sentence.append(escaped(word))
       guard word.last == "." else { continue }
       lines += TextWrapping.lines(sentence, columns: columns)
       sentence = []
@@ -67,30 +65,7 @@ enum Roff {
     return line.last == "." ? line + "\\&" : line
   }
 
-  private static func word(_ word: String, _ placeholders: Set<String>) -> String {
-    let opening = String(word.prefix { $0 == "(" })
-    let rest = word.dropFirst(opening.count)
-    if rest.hasPrefix("'peer"), let end = rest.dropFirst().firstIndex(of: "'") {
-      let command = rest[..<end].dropFirst().split(separator: " ").map { self.command($0) }
-      return opening + command.joined(separator: " ") + escaped(rest[end...].dropFirst())
-    }
-    let option = rest.prefix { $0.isLetter || $0 == "-" }
-    if option.first == "-", option.contains(where: \.isLetter) {
-      return opening + bold(option) + escaped(rest.dropFirst(option.count))
-    }
-    let runs = runs(word)
-    return zip(runs.indices, runs).map { index, run in
-      // Capitals within a word, as in Nothing and set-user-ID, are no placeholders.
-      let isPart = (index > 0 && isLower(runs[index - 1])) || (index + 1 < runs.count && isLower(runs[index + 1]))
-      return !isPart && placeholders.contains(String(run)) ? "\\fI\(run)\\fR" : escaped(run)
-    }.joined()
-  }
-
   private static func isLower(_ run: Substring) -> Bool { run.first.map { $0.isLowercase || $0 == "-" } ?? false }
-
-  private static func command(_ word: Substring) -> String {
-    word.allSatisfy(\.isUppercase) ? "\\fI\(word)\\fR" : bold(word)
-  }
 
   /// The text in runs of upper-case letters, of lower-case letters and dashes, and of other
   /// characters.

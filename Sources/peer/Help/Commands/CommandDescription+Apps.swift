@@ -14,7 +14,7 @@ extension CommandDescription {
 
   static let appInstall = CommandDescription(
     usage: "app install BUNDLE", summary: "install or update an app",
-    forms: [Form(.operand("BUNDLE"), .others)],
+    forms: [["BUNDLE", "[--json]"]],
     operands: [Operand(value: .directory)],
     blocks: [
       .text(
@@ -51,21 +51,11 @@ extension CommandDescription {
         """),
     ],
     options: [.json, .help],
-    examples: ["peer app install ./Notes.app"],
-    exitCodes: ExitCodeTable(
-      .done, .failed, .init(number: 2, meaning: "invalid command line, or no such directory"),
-      .init(
-        number: 4,
-        meaning:
-          """
-          the bundle is invalid or conflicts with an installed one, the app or its clip is in use, or PEER_HOME cannot
-          hold apps
-          """),
-      .noSpaceLeft))
+    examples: ["peer app install ./Notes.app"])
 
   static let appList = CommandDescription(
     usage: "app list", summary: "list installed apps",
-    forms: [Form(.others)],
+    forms: [["[--all]", "[--json]"]],
     blocks: [
       .text(
         """
@@ -74,13 +64,11 @@ extension CommandDescription {
         lies in your home directory, with the size of the data.
         """)
     ],
-    options: [.flag("--all", "Also list Flatpaks and described apps with data."), .json, .help],
-    exitCodes: ExitCodeTable(
-      .emptyList, .failed, .wrongCommand, .init(number: 4, meaning: "PEER_HOME cannot hold apps")))
+    options: [.flag("--all", "Also list Flatpaks and described apps with data."), .json, .help])
 
   static let appRun = CommandDescription(
     usage: "app run ID [ARGS...]", summary: "start an app",
-    forms: [Form(.operand("ID"), .operand("[ARGS...]"))],
+    forms: [["ID", "[ARGS...]"]],
     operands: [Operand(value: .app), Operand(value: .path, isRepeatable: true)],
     blocks: [
       .text(
@@ -94,12 +82,12 @@ extension CommandDescription {
     options: [.help("Show the help text. After ID, this option goes to the app.")],
     examples: ["peer app run org.example.notes today.txt"],
     exitCodes: ExitCodeTable(
-      others: "the app's", .failed, .noSuchApp,
+      others: "the app's", .failed, .init(number: 2, meaning: "invalid command line, or no such app"),
       .init(number: 4, meaning: "its data is being migrated, or PEER_HOME cannot be used")))
 
   static let appStatus = CommandDescription(
     usage: "app status ID", summary: "show the result of the last import",
-    forms: [Form(.operand("ID"), .others)],
+    forms: [["ID", "[--clear]", "[--json]"]],
     operands: [Operand(value: .app)],
     blocks: [
       .text(
@@ -108,14 +96,11 @@ extension CommandDescription {
         interrupted.
         """)
     ],
-    options: [.flag("--clear", "Show the result, then clear it."), .json, .help],
-    exitCodes: ExitCodeTable(
-      .init(number: 0, meaning: "done, also if the import failed"), .failed, .noSuchApp,
-      .init(number: 4, meaning: "cannot clear while the data is being migrated, or PEER_HOME cannot be used")))
+    options: [.flag("--clear", "Show the result, then clear it."), .json, .help])
 
   static let appRemove = CommandDescription(
     usage: "app remove ID", summary: "remove an app and its data",
-    forms: [Form(.operand("ID"), .others)],
+    forms: [["ID", "[--credentials]", "[--json]"]],
     operands: [Operand(value: .app)],
     blocks: [
       .text(
@@ -127,14 +112,11 @@ extension CommandDescription {
     ],
     options: [
       .flag("--credentials", "Also remove its credentials and those of its clips."), .json, .help,
-    ],
-    exitCodes: ExitCodeTable(
-      .done, .failed, .noSuchApp,
-      .init(number: 4, meaning: "the app is running, its data is being migrated, or PEER_HOME cannot be used")))
+    ])
 
   static let appNew = CommandDescription(
     usage: "app new DIR", summary: "create the package of a new app",
-    forms: [Form(.operand("DIR"), .others)],
+    forms: [["DIR", "[--id ID]", "[OPTION]..."]],
     operands: [Operand(value: .directory)],
     blocks: [
       .text(
@@ -154,19 +136,5 @@ extension CommandDescription {
         """),
       .json, .help,
     ],
-    examples: ["peer app new ./Notes --id com.example.notes"],
-    exitCodes: ExitCodeTable(
-      .done, .failed,
-      .init(
-        number: 2,
-        meaning: """
-          invalid command line, no folder in which to create DIR, no such PATH, or no package at the default PATH
-          """),
-      .init(number: 4, meaning: "DIR is not empty or has an invalid name, or PATH does not contain AppMigrationKit"),
-      .noSpaceLeft))
-}
-
-extension ExitCodeTable.Code {
-  static let noSuchApp = Self(
-    number: 2, meaning: "invalid command line, or no such app")
+    examples: ["peer app new ./Notes --id com.example.notes"])
 }

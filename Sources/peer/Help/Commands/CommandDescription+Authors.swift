@@ -4,11 +4,7 @@ import MigrationTransfer
 extension CommandDescription {
   static let appCheck = CommandDescription(
     usage: "app check BUNDLE", summary: "check an app's bundle and its export",
-    forms: [
-      Form(
-        .operand("BUNDLE"),
-        .others)
-    ],
+    forms: [["BUNDLE", "[--container DIR]", "[OPTION]..."]],
     operands: [Operand(value: .directory)],
     blocks: [
       .text(
@@ -52,11 +48,7 @@ extension CommandDescription {
 
   static let appMigrate = CommandDescription(
     usage: "app migrate ID", summary: "try a migration on this device",
-    forms: [
-      Form(
-        .operand("ID"), .required("--to"),
-        .others)
-    ],
+    forms: [["ID", "--to BUNDLE", "[OPTION]..."]],
     operands: [Operand(value: .app)],
     blocks: [
       .text(

@@ -13,7 +13,7 @@ extension CommandDescription {
 
   static let credentialsList = CommandDescription(
     usage: "credentials list", summary: "list stored credentials",
-    forms: [Form(.operand("[ID]"), .others)],
+    forms: [["[ID]", "[--json]"]],
     operands: [Operand(value: .owner)],
     blocks: [
       .text(
@@ -24,14 +24,11 @@ extension CommandDescription {
         """)
     ],
     options: [.json, .help],
-    examples: ["peer credentials list org.example.notes"],
-    exitCodes: ExitCodeTable(
-      .init(number: 0, meaning: "done, also if the list is empty or a credential cannot be opened"),
-      .failed, .wrongCommand, .unfitHome))
+    examples: ["peer credentials list org.example.notes"])
 
   static let credentialsRemove = CommandDescription(
     usage: "credentials remove OWNER", summary: "remove credentials",
-    forms: [Form(.operand("OWNER"), .others)],
+    forms: [["OWNER", "[--label TEXT]", "[--json]"]],
     operands: [Operand(value: .owner)],
     blocks: [
       .text(
@@ -48,10 +45,7 @@ extension CommandDescription {
         """),
       .json, .help,
     ],
-    examples: ["peer credentials remove org.example.notes@Clip"],
-    exitCodes: ExitCodeTable(
-      .done, .init(number: 1, meaning: "failed, also if the labels cannot be read"),
-      .init(number: 2, meaning: "invalid command line, or no such credentials"), .unfitHome))
+    examples: ["peer credentials remove org.example.notes@Clip"])
 }
 
 extension CommandDescription {
@@ -70,7 +64,7 @@ extension CommandDescription {
 
   static let accountAuthorize = CommandDescription(
     usage: "account authorize USER", summary: "record that a user is signed in",
-    forms: [Form(.operand("USER"), .required("--app"), .others)],
+    forms: [["USER", "--app ID", "[--json]"]],
     operands: [Operand(value: .text)],
     blocks: [
       .text(
@@ -80,12 +74,11 @@ extension CommandDescription {
         """)
     ],
     options: [appOfUser, .json, .help],
-    examples: ["peer account authorize 001234.0f --app org.example.notes"],
-    exitCodes: ExitCodeTable(.done, .failed, .noSuchApp, .refusedRecord, .noSpaceLeft))
+    examples: ["peer account authorize 001234.0f --app org.example.notes"])
 
   static let accountRevoke = CommandDescription(
     usage: "account revoke USER", summary: "record that a user's sign-in has ended",
-    forms: [Form(.operand("USER"), .required("--app"), .others)],
+    forms: [["USER", "--app ID", "[--json]"]],
     operands: [Operand(value: .text)],
     blocks: [
       .text(
@@ -94,20 +87,13 @@ extension CommandDescription {
         """)
     ],
     options: [appOfUser, .json, .help],
-    examples: ["peer account revoke 001234.0f --app org.example.notes"],
-    exitCodes: ExitCodeTable(.done, .failed, .noSuchApp, .refusedRecord, .noSpaceLeft))
+    examples: ["peer account revoke 001234.0f --app org.example.notes"])
 
   static let accountList = CommandDescription(
     usage: "account list", summary: "list the recorded sign-ins",
-    forms: [Form(.others)],
+    forms: [["[--json]"]],
     blocks: [.text("Lists the records: the app or clip, the user, and the state (authorized or revoked).")],
-    options: [.json, .help],
-    exitCodes: .listing)
+    options: [.json, .help])
 
   private static let appOfUser = Option.value("--app", "ID", .app, "The app or clip.")
-}
-
-extension ExitCodeTable.Code {
-  fileprivate static let refusedRecord = Self(
-    number: 4, meaning: "the app's bundle is damaged, its record is full, or PEER_HOME cannot be used")
 }

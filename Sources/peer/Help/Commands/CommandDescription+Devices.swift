@@ -3,7 +3,7 @@ import MigrationRelay
 extension CommandDescription {
   static let discover = CommandDescription(
     usage: "discover", summary: "find waiting devices on the network",
-    forms: [Form(.others)],
+    forms: [["[--for TIME]", "[--json]"]],
     blocks: [
       .text(
         """
@@ -20,8 +20,7 @@ extension CommandDescription {
         Report in JSON on standard output, one object per line, with all addresses, the most useful first.
         """),
       .help,
-    ],
-    exitCodes: ExitCodeTable(.emptyList, .failed, .wrongCommand, .interrupted, .terminated))
+    ])
 }
 
 extension CommandDescription {
@@ -43,7 +42,7 @@ extension CommandDescription {
 
   static let deviceList = CommandDescription(
     usage: "device list", summary: "list the known devices",
-    forms: [Form(.others)],
+    forms: [["[--json]"]],
     blocks: [
       .text(
         """
@@ -51,12 +50,11 @@ extension CommandDescription {
         the number of transfers, the first and the last use, and for how long it is known.
         """)
     ],
-    options: [.json, .help],
-    exitCodes: .listing)
+    options: [.json, .help])
 
   static let deviceName = CommandDescription(
     usage: "device name DEVICE NAME", summary: "name a known device",
-    forms: [Form(.operand("DEVICE"), .operand("NAME"), .others)],
+    forms: [["DEVICE", "NAME", "[--json]"]],
     operands: [Operand(value: .knownDevice), Operand(value: .text)],
     blocks: [
       .text(
@@ -65,12 +63,11 @@ extension CommandDescription {
         four digits of its ID.
         """)
     ],
-    options: [.json, .help],
-    exitCodes: ExitCodeTable(.done, .failed, .noDevice, .unfitHome))
+    options: [.json, .help])
 
   static let deviceForget = CommandDescription(
     usage: "device forget DEVICE", summary: "forget a known device",
-    forms: [Form(.operand("DEVICE"), .others)],
+    forms: [["DEVICE", "[--json]"]],
     operands: [Operand(value: .knownDevice)],
     blocks: [
       .text(
@@ -79,12 +76,11 @@ extension CommandDescription {
         of them is removed: a 'peer' that is at work on one ends it within two seconds.
         """)
     ],
-    options: [.json, .help],
-    exitCodes: ExitCodeTable(.done, .failed, .noDevice, .unfitHome))
+    options: [.json, .help])
 
   static let resume = CommandDescription(
     usage: "resume list", summary: "list unfinished transfers",
-    forms: [Form(.operand("list"), .others)],
+    forms: [["list", "[--json]"]],
     operands: [Operand(value: .choice([ValueKind.Choice(word: "list", text: "list unfinished transfers")]))],
     blocks: [
       .text(
@@ -94,15 +90,11 @@ extension CommandDescription {
         code.
         """)
     ],
-    options: [.json, .help],
-    exitCodes: .listing)
+    options: [.json, .help])
 
   static let forget = CommandDescription(
     usage: "forget ID", summary: "forget an unfinished transfer",
-    forms: [
-      Form(.operand("ID"), .others),
-      Form(.required("--older-than"), .others),
-    ],
+    forms: [["ID", "[--json]"], ["--older-than TIME", "[--json]"]],
     operands: [Operand(value: .transfer)],
     blocks: [
       .text(
@@ -116,27 +108,12 @@ extension CommandDescription {
         "--older-than", "TIME",
         "Forget every unfinished transfer without a connection for so long, as in 14d; not those in use."), .json,
       .help,
-    ],
-    exitCodes: ExitCodeTable(
-      .done, .failed,
-      .init(number: 2, meaning: "invalid command line, or no transfer or several transfers match ID"),
-      .init(number: 4, meaning: "the transfer is in use, or \(Surroundings.unfitHome)")))
-}
-
-extension ExitCodeTable {
-  /// The codes of a command that lists what is in PEER_HOME.
-  static let listing = ExitCodeTable(.emptyList, .failed, .wrongCommand, .unfitHome)
+    ])
 }
 
 extension ExitCodeTable.Code {
   static let done = Self(number: 0, meaning: "done")
-  static let emptyList = Self(number: 0, meaning: "done, also if the list is empty")
   static let failed = Self(number: 1, meaning: "failed")
-  static let unwritten = Self(number: 1, meaning: "standard output could not be written")
-  static let wrongCommand = Self(number: 2, meaning: "invalid command line")
-  fileprivate static let noDevice = Self(
-    number: 2, meaning: "invalid command line, or no device or several devices match DEVICE")
-  static let unfitHome = Self(number: 4, meaning: Surroundings.unfitHome)
   static let noSpaceLeft = Self(number: 6, meaning: "not enough space")
   static let interrupted = Self(number: 130, meaning: "interrupted by Ctrl-C")
   static let terminated = Self(number: 143, meaning: "terminated by SIGTERM")
@@ -145,13 +122,13 @@ extension ExitCodeTable.Code {
 extension CommandDescription {
   static let code = CommandDescription(
     usage: codeNew.usage, summary: codeNew.summary,
-    forms: [Form(.operand("new"))],
+    forms: [["new"]],
     blocks: [.text("A code that a script creates for both devices; see 'peer help code new'.")],
     options: [.help])
 
   static let codeNew = CommandDescription(
     usage: "code new", summary: "create a code for a script",
-    forms: [Form(.others)],
+    forms: [["[--code-file FILE]"]],
     blocks: [
       .text(
         """
@@ -163,16 +140,13 @@ extension CommandDescription {
     options: [
       .value("--code-file", "FILE", .file, "The file to create. An existing file is not changed."), .help,
     ],
-    examples: ["peer code new --code-file code", "ssh new-laptop 'umask 077; cat > code' < code"],
-    exitCodes: ExitCodeTable(.done, .init(number: 1, meaning: "failed, also if FILE exists"), .wrongCommand))
+    examples: ["peer code new --code-file code", "ssh new-laptop 'umask 077; cat > code' < code"])
 }
 
 extension CommandDescription {
   static let relay = CommandDescription(
     usage: "relay --token-file FILE", summary: "join devices that cannot reach each other",
-    forms: [
-      Form(.required("--token-file"), .others)
-    ],
+    forms: [["--token-file FILE", "[OPTION]..."]],
     blocks: [
       .text(
         """
@@ -212,7 +186,8 @@ extension CommandDescription {
       "peer relay --token-file relay.token",
       "peer relay --token-file relay.token --listen 443 --monthly 500G",
     ],
-    exitCodes: ExitCodeTable(.init(number: 0, meaning: "ended by a signal"), .failed, .wrongCommand))
+    exitCodes: ExitCodeTable(
+      .init(number: 0, meaning: "ended by a signal"), .failed, .init(number: 2, meaning: "invalid command line")))
 }
 
 extension Option {

@@ -1,7 +1,7 @@
 extension CommandDescription {
   static let help = CommandDescription(
     usage: "help [COMMAND]", summary: "show the help of a command",
-    forms: [Form(.others, .operand("[COMMAND]"))],
+    forms: [["[--man]", "[COMMAND]"]],
     operands: [Operand(value: .command)],
     blocks: [
       .text(
@@ -18,14 +18,13 @@ extension CommandDescription {
         """),
       .help,
     ],
-    examples: ["peer help app install", "peer help --man send | man -l -"],
-    exitCodes: ExitCodeTable(.done, .unwritten, .wrongCommand))
+    examples: ["peer help app install", "peer help --man send | man -l -"])
 }
 
 extension CommandDescription {
   static let completion = CommandDescription(
     usage: "completion SHELL", summary: "print completions for bash, zsh or fish",
-    forms: [Form(.operand("bash|zsh|fish"))],
+    forms: [["bash|zsh|fish"]],
     operands: [
       Operand(value: .choice(Shell.allCases.map { ValueKind.Choice(word: $0.rawValue, text: $0.summary) }))
     ],
@@ -51,14 +50,13 @@ extension CommandDescription {
       .lines(Shell.allCases.map { "  \($0.rawValue.padded(to: 4))  \($0.file)" }.joined(separator: "\n")),
     ],
     options: [.help],
-    examples: ["peer completion fish > ~/.config/fish/completions/peer.fish"],
-    exitCodes: ExitCodeTable(.done, .unwritten, .wrongCommand))
+    examples: ["peer completion fish > ~/.config/fish/completions/peer.fish"])
 }
 
 extension CommandDescription {
   static let assistant = CommandDescription(
     usage: "assistant", summary: "move to a new computer, in your browser",
-    forms: [Form(.others)],
+    forms: [["[--no-browser]"]],
     blocks: [
       .text(
         """
@@ -76,6 +74,5 @@ extension CommandDescription {
     options: [
       .flag("--no-browser", "Print the address, and open no browser."),
       .help,
-    ],
-    exitCodes: ExitCodeTable(.done, .failed, .wrongCommand, .unfitHome, .interrupted, .terminated))
+    ])
 }

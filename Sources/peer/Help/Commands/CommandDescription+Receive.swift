@@ -2,11 +2,9 @@ extension CommandDescription {
   static let receive = CommandDescription(
     usage: "receive [DIR]", summary: "receive files and folders, on the new device",
     forms: [
-      Form(.operand("[DIR]"), .either(["--keep", "--code-file"]), .others),
-      Form(.required("--app"), .optional(["--platform", "--option", "--replace"]), .more(["--listen"])),
-      Form(
-        .required("--everything"), .operand("[DIR]"), .optional(["--replace", "--take-apps", "--take-secrets"]),
-        .more(["--removed", "--listen"])),
+      ["[DIR]", "[--keep | --code-file FILE]", "[OPTION]..."],
+      ["--app ID", "[--replace]", "[OPTION]..."],
+      ["--everything", "[DIR]", "[--replace]", "[--take-apps]", "[--take-secrets]", "[OPTION]..."],
     ],
     operands: [Operand(value: .directory)],
     blocks: [
@@ -21,7 +19,7 @@ extension CommandDescription {
         With --app, receives the data of an app that is installed here. The app's migration extension imports the data
         before the app is started for the first time. The extension is started once before a code is shown; if it cannot
         import, the command fails at once. The platform and the store that the other device names are shown; they are its
-        claim. The app learns the result of the import ('peer app status ID'). The dots in the second form are the options of the first form that do not concern files.
+        claim. The app learns the result of the import ('peer app status ID').
         """),
       .text(
         """

@@ -4,11 +4,9 @@ extension CommandDescription {
   static let send = CommandDescription(
     usage: "send PATH... [--to HOST]", summary: "send files and folders, on the old device",
     forms: [
-      Form(.operand("PATH..."), .others),
-      Form(.required("--app"), .optional(["--as", "--idle-limit"]), .more(["--to"])),
-      Form(
-        .required("--everything"), .optional(["--home", "--skip", "--app", "--dry-run", "--wait", "--ask"]),
-        .more(["--to"])),
+      ["PATH...", "[--to HOST[:PORT]]", "[OPTION]..."],
+      ["--app ID", "[--to HOST[:PORT]]", "[OPTION]..."],
+      ["--everything", "[--to HOST[:PORT]]", "[--skip NAME]...", "[OPTION]..."],
     ],
     operands: [Operand(value: .path, isRepeatable: true)],
     blocks: [
@@ -37,7 +35,7 @@ extension CommandDescription {
         With --app, sends the data of an app that is installed here to a device that runs 'peer receive --app ID'. The
         app's migration extension exports the data; the app must not run meanwhile. The extension is started before the code
         is asked for; if it cannot export, the command fails at once. While the code is typed, the extension estimates the
-        size of the data. The dots in the second form are the options of the first form that do not concern files.
+        size of the data.
         """),
       .text(
         """
