@@ -5,6 +5,7 @@ import MigrationHost
 import MigrationSystem
 import MigrationTransfer
 import MigrationWire
+import PeerTransfer
 
 /// The importers of `peer receive --everything`: folders arrive in a directory, usually the home,
 /// and each installed app takes its data.
@@ -32,34 +33,36 @@ final class EverythingImporters: Importers {
     var found: [String: HomeTraces] = [:]
   }
 
-  /// Takes the folders into the directory of `folders`, which is a home, and the data of apps with
-  /// extensions into `apps`.
+  /// Takes the folders into the directory that a command line names, which is a home, and the data of apps
+  /// with extensions into the apps of `home`, which is PEER_HOME.
   ///
   /// - Parameters:
   ///   - use: tells a person to close an app that is in use here; without it, the data of such an app is refused.
   ///   - stop: ends the start of an app's extension, and the wait for an app's end.
   init(
-    folders: FolderImporter, judging rule: ArrivalRule, home: SharedDirectory, knowing known: KnownApps,
-    apps: AppHome, store: TransferStore? = nil, options: AppImporter.Options,
-    settings: SettingsLoader? = nil, waiting use: AppUse? = nil, until stop: StopSignal,
-    observer: @escaping @Sendable (HostNews) -> Void
-  ) {
+    _ options: ReceiveOptions, home: [UInt8], knowing known: KnownApps, judging rule: ArrivalRule,
+    settings: SettingsLoader?, waiting use: AppUse?, until stop: StopSignal,
+    telling tell: @escaping @Sendable (TransferEvent) -> Void
+  ) throws(Failure) {
+    let place = try options.place
+    folders = try FolderImporter(
+      into: place, preserving: options.preserved, atMost: options.mostBytes.map { MostBytes($0) },
+      existing: options.existing, judging: rule)
     area = folders.area
-    self.folders = folders
-    let asides = Asides()
     keyed = KeyedArrivals(
-      area: folders.area, home: home, rule: rule, known: known,
-      replacesApps: options.replaces, store: store, settings: settings, asides: asides, use: use, stop: stop)
-    begun = KeyedArrivals(
-      area: folders.area, home: home, rule: rule, known: known, replacesApps: true, settings: settings, asides: asides,
-      use: use, stop: stop
-    ) { observer(.notice($0)) }
-    self.apps = apps
+      area: area, home: SharedDirectory(try StagingArea.openOrMake(place)), rule: rule, known: known,
+      replacesApps: options.importing.replaces, store: TransferStore(home: home), settings: settings, use: use,
+      stop: stop)
+    var begun = keyed
+    (begun.replacesApps, begun.store, begun.tell) = (true, nil, { tell(.notice($0)) })
+    self.begun = begun
+    apps = try AppHome(home: home)
     self.stop = stop
-    self.observer = observer
-    var options = options
-    options.isOfEverything = true
-    appOptions = options
+    observer = HostNews.telling(tell)
+    var importing = options.importing
+    importing.most = options.mostBytes.map { MostBytes($0) }
+    importing.isOfEverything = true
+    appOptions = importing
   }
 
   var request: AppRequest? { nil }

@@ -129,26 +129,3 @@ extension ReceiveOptions {
       + "env HOME=\(VisibleText.listed(path)) \(command)"
   }
 }
-
-extension EverythingImporters {
-  /// The importers for a command line.
-  convenience init(
-    _ options: ReceiveOptions, home: [UInt8], knowing known: KnownApps, judging rule: ArrivalRule,
-    settings: SettingsLoader? = nil, waiting use: AppUse? = nil, until stop: StopSignal,
-    telling tell: @escaping @Sendable (TransferEvent) -> Void
-  ) throws(Failure) {
-    let folders = try FolderImporter(
-      into: try options.place, preserving: options.preserved,
-      atMost: options.mostBytes.map { MostBytes($0) }, existing: options.existing, judging: rule)
-    let path = try options.place
-    let directory = SharedDirectory(try StagingArea.openOrMake(path))
-    let apps = try AppHome(home: home)
-    var importing = options.importing
-    importing.most = options.mostBytes.map { MostBytes($0) }
-    self.init(
-      folders: folders, judging: rule, home: directory, knowing: known, apps: apps,
-      store: TransferStore(home: home),
-      options: importing, settings: settings, waiting: use, until: stop,
-      observer: HostNews.telling(tell))
-  }
-}

@@ -14,7 +14,7 @@ struct KeyedArrivals {
   var rule = ArrivalRule()
   let known: KnownApps
   /// Whether the existing data of apps is set aside.
-  let replacesApps: Bool
+  var replacesApps: Bool
   /// The records of earlier arrivals.
   var store: TransferStore?
   var settings: SettingsLoader?
