@@ -59,7 +59,7 @@ struct ItemList: Sendable {
   /// and that array.
   func json(_ command: String) -> String {
     guard let table = migration.table(command), !table.rows.isEmpty else { return events }
-    return "\(table.json.json.text.dropLast()),\"items\":\(events.dropLast())}\n"
+    return "\(table.json.json.dropLast()),\"items\":\(events.dropLast())}\n"
   }
 
   private var events: String {

@@ -58,7 +58,7 @@ struct JSONReport: Report {
       return line("code", ["code": place?.shown(with: code) ?? code.shown, "expires": expires])
     case .codeAwaited(let lifetime):
       let expires = CalendarTime.text(moment.wall + Int64(Figures.whole(lifetime)))
-      return line("code", ["code": JSONValue.null, "expires": expires])
+      return line("code", ["code": nil as String?, "expires": expires])
     case .confined(let directories):
       return line("confined", ["directories": directories.map(Self.path)])
     case .unconfined(let reason, let directories):

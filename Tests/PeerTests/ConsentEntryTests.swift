@@ -159,7 +159,7 @@ import Testing
 
         """)
     expect(IncomingPlan.secretPrompt(Array(Self.plan().entries[2...])), is: "Take these secrets too: 3 Firefox? [y/N] ")
-    let json = Self.plan().members.json.text
+    let json = Self.plan().members.json
     expect(json.contains(#""number":2,"name":"LibreOffice","part":"Wedding\u202e""#))
     expect(
       json.contains(

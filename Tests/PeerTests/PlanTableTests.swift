@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test func `programs get the exact names, and what is chosen`() {
-    let text = PlanTable(inventory: inventory, choice: PlanChoice(inventory)).json.json.text
+    let text = PlanTable(inventory: inventory, choice: PlanChoice(inventory)).json.json
     expect(text.contains(#"{"number":1,"chosen":false,"kind":"flatpak","name":"Signal","identifier":"org.signal"#))
     expect(
       text.contains(
@@ -105,7 +105,7 @@ import Testing
       lines.last,
       is: "To a computer that has the last move: will send at most \(sum) of 3.0 kB; "
         + "of that 5 B are apps, whose data crosses as a whole")
-    expect(table.json.json.text.contains(#""bytes":5,"crossingBytes":5}"#))
+    expect(table.json.json.contains(#""bytes":5,"crossingBytes":5}"#))
   }
 }
 
@@ -169,7 +169,7 @@ import Testing
   }
 
   @Test func `a program gets the same`() {
-    let text = table.json.json.text
+    let text = table.json.json
     expect(
       text.hasPrefix(
         #"{"parts":[{"name":"Firefox","state":"done","items":1204,"bytes":225000000,"sentBytes":2000,"seconds":3.2,"missing":0,"renamed":[]},"#
