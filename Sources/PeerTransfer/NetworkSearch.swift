@@ -8,30 +8,20 @@ package import MigrationWire
 package struct NetworkSearch: NearbySearch {
   package init() {}
 
-  /// The result of a search.
-  package struct Outcome: Sendable {
-    package var receivers: [NearbyDevice] = []
-    /// The reason why the search may be incomplete.
-    package var trouble: FindingTrouble?
-  }
-
-  /// Searches while `wait` waits.
-  package static func look(while wait: () throws(SystemError) -> Void) throws(SystemError) -> Outcome {
-    let told = Condition(Outcome())
-    let search = try Search(
-      news: { receivers in told.withLock { $0.receivers = receivers } },
-      trouble: { trouble in told.withLock { $0.trouble = trouble } })
-    try wait()
-    search.stop()
-    return told.withLock { $0 }
-  }
-
   package func look(for seconds: Double, unless stop: StopSignal) throws(Failure) -> [NearbyDevice] {
-    let outcome = try SystemError.mapped(Self.look { () throws(SystemError) in try Self.wait(seconds, unless: stop) }) {
-      FindingTrouble.refused($0).failure
+    let told = Condition<(receivers: [NearbyDevice], trouble: FindingTrouble?)>(([], nil))
+    do throws(SystemError) {
+      let search = try Search(
+        news: { receivers in told.withLock { $0.receivers = receivers } },
+        trouble: { trouble in told.withLock { $0.trouble = trouble } })
+      try Self.wait(seconds, unless: stop)
+      search.stop()
+    } catch {
+      throw FindingTrouble.refused(error).failure
     }
-    if outcome.receivers.isEmpty, let trouble = outcome.trouble { throw trouble.failure }
-    return outcome.receivers
+    let (receivers, trouble) = told.withLock { $0 }
+    if receivers.isEmpty, let trouble { throw trouble.failure }
+    return receivers
   }
 
   private static func wait(_ seconds: Double, unless stop: StopSignal) throws(SystemError) {

@@ -41,32 +41,12 @@ extension DiscoverOptions {
 
   /// Searches for the given number of seconds.
   static func look(for time: Double) throws(Failure) -> [NearbyDevice] {
-    var interruption: Failure.Kind?
-    let outcome: NetworkSearch.Outcome
-    do throws(SystemError) {
-      // This must precede all other threads.
-      let signals = try SignalSource()
-      let end = BootInstant(seconds: BootInstant.now().seconds + time)
-      outcome = try NetworkSearch.look { () throws(SystemError) in
-        interruption = try wait(for: signals, until: end)
-      }
-    } catch {
-      throw FindingTrouble.refused(error).failure
-    }
-    if let interruption { throw .interrupted(by: interruption) }
-    if outcome.receivers.isEmpty, let trouble = outcome.trouble { throw trouble.failure }
-    return outcome.receivers
-  }
-
-  /// Waits until the time has passed; returns the signal that ended it earlier.
-  private static func wait(
-    for signals: borrowing SignalSource, until end: BootInstant
-  ) throws(SystemError) -> Failure.Kind? {
-    var poller = try Poller()
-    while try !poller.wait(for: .readable, on: signals.raw, until: end).isEmpty {
-      if let signal = try signals.next() { return signal.kind }
-    }
-    return nil
+    // This must precede all other threads.
+    let interruption = try Interruption()
+    try interruption.watch()
+    let found = Result { () throws(Failure) in try NetworkSearch().look(for: time, unless: interruption.early) }
+    if let kind = interruption.kind { throw .interrupted(by: kind) }
+    return try found.get()
   }
 
   /// For a person: each device with the address most likely to work.
