@@ -111,9 +111,7 @@ enum CodeEntry {
         isAtRelay: device.isRelay,
         { () throws(Failure) in
           try taken(
-            try opening { () throws(SystemError) in
-              try questioner.ask(question(device), unless: interruptions)
-            })
+            try Failure.wrapping(questioner.ask(question(device), unless: interruptions)))
         }
       ) { questioner.write($0 + "\n") }
     }
@@ -134,12 +132,6 @@ enum CodeEntry {
     case .endOfInput: return nil
     case .interrupted: throw Failure(.interrupted, "interrupted before the code was entered")
     }
-  }
-
-  private static func opening<Result: ~Copyable>(
-    _ body: () throws(SystemError) -> Result
-  ) throws(Failure) -> Result {
-    try Failure.wrapping(body())
   }
 }
 

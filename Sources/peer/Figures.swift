@@ -20,6 +20,12 @@ extension Figures {
     "\(count(number)) \(number == 1 ? noun : plural)"
   }
 
+  /// The first few of some names, and the number of the rest: `a, b and 3 more`.
+  static func list(_ names: [String], first shown: Int, by separator: String = ", ") -> String {
+    let more = names.count > shown ? " and \(count(UInt64(names.count - shown))) more" : ""
+    return names.prefix(shown).joined(separator: separator) + more
+  }
+
   /// A duration: `0.4 s`, `14.2 s`, `2 min 5 s`, `3 h 12 min`.
   static func duration(_ seconds: Double) -> String {
     let tenths = whole(seconds * 10)

@@ -266,9 +266,7 @@ extension IncomingPlan.Entry {
 
   /// The first of these names.
   fileprivate func shortName(of kind: ArrivalClasses) -> String {
-    let names = names(of: kind)
-    let more = names.count > Self.shownNames ? " and \(names.count - Self.shownNames) more" : ""
-    return names.prefix(Self.shownNames).joined(separator: ", ") + more
+    Figures.list(names(of: kind), first: Self.shownNames)
   }
 
   fileprivate var isOfApp: Bool {

@@ -25,9 +25,7 @@ extension Offer {
     }
     switch contents {
     case .folders(let roots), .role(_, let roots):
-      let names = roots.prefix(Self.shownNames).map { VisibleText.listed($0.name) }.joined(separator: ", ")
-      return roots.count > Self.shownNames
-        ? names + " and \(Figures.count(UInt64(roots.count - Self.shownNames))) more" : names
+      return Figures.list(roots.map { VisibleText.listed($0.name) }, first: Self.shownNames)
     case .app(let app): return VisibleText.of(app.bundleIdentifier) + app.origin
     case .files(let app, _): return VisibleText.of(app)
     }
@@ -40,12 +38,11 @@ extension [Part] {
 
   /// A plan of several parts in a sentence, with the free space if it is known.
   func sentence(_ role: Role, availableBytes: UInt64?) -> String {
-    let names = prefix(Self.shownNames).map { VisibleText.of($0.name) }.joined(separator: ", ")
-    let more = count > Self.shownNames ? " and \(Figures.count(UInt64(count - Self.shownNames))) more" : ""
+    let names = Figures.list(map { VisibleText.of($0.name) }, first: Self.shownNames)
     let total = reduce(Tally()) { $0.adding(Tally(items: $1.items ?? 0, bytes: $1.bytes ?? 0)) }
     let figures = "\(Figures.count(UInt64(count), "part")), about \(Figures.size(total.bytes))"
     let room = availableBytes.map { "; \(Figures.size($0)) free here" } ?? ""
-    return "\(role == .sender ? "To send" : "To receive"): \(names)\(more) (\(figures)\(room))"
+    return "\(role == .sender ? "To send" : "To receive"): \(names) (\(figures)\(room))"
   }
 }
 

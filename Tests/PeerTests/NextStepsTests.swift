@@ -48,7 +48,7 @@ import Testing
     expect(steps.steps(catalogue).map(\.kind), is: [.installOthers, .missingOthers, .install])
     expect(steps.steps(catalogue).map(\.names), is: [["g++"], ["fish", "x--not-there"], ["vim"]])
     let many = NextSteps(others: Set((100..<125).map { "p\($0)" }))
-    expect(sentences(many)[0].hasSuffix("p118, p119, and 5 more"))
+    expect(sentences(many)[0].hasSuffix("p118, p119 and 5 more"))
   }
 
   @Test func `old data is named, and can be brought back by a command that removes nothing`() {

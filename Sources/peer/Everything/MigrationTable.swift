@@ -135,10 +135,7 @@ struct MigrationTable {
     /// Whether others have causes with other names.
     var isAlike = false
 
-    var shownNames: String {
-      names.prefix(3).joined(separator: ", ")
-        + (names.count > 3 ? " and \(Figures.count(UInt64(names.count - 3))) more" : "")
-    }
+    var shownNames: String { Figures.list(names, first: 3) }
   }
 
   /// How many causes are shown first.

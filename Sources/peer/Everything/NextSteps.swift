@@ -120,9 +120,7 @@ struct NextSteps {
         NextStep(
           kind: .missingOthers,
           sentence: "Installed on the old computer, as it says, and in no catalogue of this one: "
-            + unknown.prefix(Self.shownNames).joined(separator: ", ")
-            + (unknown.count > Self.shownNames
-              ? ", and \(Figures.count(UInt64(unknown.count - Self.shownNames))) more" : ""),
+            + Figures.list(unknown, first: Self.shownNames),
           names: unknown))
     }
     return steps
@@ -135,11 +133,10 @@ struct NextSteps {
     guard let first = aside.first else { return [] }
     let (place, name) = (VisibleText.listed(first.place), VisibleText.listed(first.name))
     let names = aside.map { VisibleText.listed($0.name) }
-    let all = names.prefix(Self.shownNames).joined(separator: " ")
-    let more = aside.count > Self.shownNames ? " and \(Figures.count(UInt64(aside.count - Self.shownNames))) more" : ""
+    let all = Figures.list(names, first: Self.shownNames, by: " ")
     let new = VisibleText.listed(first.place + Array(".after".utf8))
     return [
-      NextStep(kind: .look, sentence: "\(DataHint.oldDataKept.text) \(all)\(more)", names: names),
+      NextStep(kind: .look, sentence: "\(DataHint.oldDataKept.text) \(all)", names: names),
       NextStep(kind: .goBack, sentence: DataHint.goingBack(to: name, at: place, keepingNew: new)),
     ]
   }
