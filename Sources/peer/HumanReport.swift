@@ -18,10 +18,8 @@ struct HumanReport: Report {
 
   /// The shortest time between two drawings on a terminal, in seconds.
   private static let drawingInterval = 0.1
-  /// The shortest and the longest time between two lines about progress in a log.
-  private static let logInterval = 5.0, longestSilence = 60.0
-  /// The progress in percent that is worth a new line in a log.
-  private static let logStep = 10
+  /// The shortest time between two lines about progress in a log.
+  private static let logInterval = 60.0
   /// A wrong code is followed by the number of remaining tries if they are fewer than this.
   private static let fewGuesses = 10
   /// After this many seconds without the other device, the report names the possible obstacles.
@@ -59,7 +57,6 @@ struct HumanReport: Report {
   private var waiting: (since: Double, advice: String)?
   /// The last address of the receiver, for a sender.
   private var address: String?
-  private var logged: (time: Double, phase: TransferProgress.Phase, percent: Int, text: String)?
 
   init(
     _ role: Role, on surface: Surface, wanting wanted: String = "PATH...", isVerbose: Bool = false,
@@ -191,7 +188,7 @@ struct HumanReport: Report {
 
   private mutating func forgetWhatIsOver(before event: TransferEvent) {
     if case .done = event { return }
-    if isTransferOver { (unsent, logged, saidEnds, migration) = (NotStoredList(), nil, [], MigrationRecord()) }
+    if isTransferOver { (unsent, saidEnds, migration) = (NotStoredList(), [], MigrationRecord()) }
     isTransferOver = false
   }
 
@@ -249,17 +246,10 @@ struct HumanReport: Report {
   }
 
   private mutating func log(at moment: Moment) -> Rendering {
-    guard let line = ProgressLine(meter) else { return Rendering() }
-    let (percent, text) = (line.progress.percent ?? 0, line.plainText)
-    if let logged, logged.phase == line.progress.phase {
-      let silence = moment.elapsed - logged.time
-      let isStep = percent / Self.logStep > logged.percent / Self.logStep
-      guard text != logged.text, silence >= (isStep ? Self.logInterval : Self.longestSilence) else {
-        return Rendering()
-      }
-    }
-    logged = (moment.elapsed, line.progress.phase, percent, text)
-    return say(text)
+    guard meter.isDue(at: moment.elapsed, every: Self.logInterval, unchanged: .infinity),
+      let line = ProgressLine(meter)
+    else { return Rendering() }
+    return say(line.plainText)
   }
 }
 
