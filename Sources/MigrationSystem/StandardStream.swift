@@ -7,8 +7,6 @@ package enum StandardStream: CInt, Sendable {
 
   /// The size that a pipe accepts at once if it accepts any bytes: PIPE_BUF.
   private static let piece = 4096
-  /// The time that a reader has after a stop, in milliseconds.
-  private static let moment: CInt = 250
 
   /// Writes all of a text; waits if a non-blocking terminal or pipe is full.
   ///
@@ -23,23 +21,12 @@ package enum StandardStream: CInt, Sendable {
     return unsafe poll(&record, 1, 0) == 1 && record.revents & Int16(POLLERR | POLLHUP) != 0
   }
 
-  /// Writes to a descriptor as `write` does to one of the streams. Once the descriptor `stop` is
-  /// readable, a reader that takes nothing has only a moment more. `took` is called after each
-  /// piece that is written.
-  package static func write(
-    _ bytes: Span<UInt8>, to raw: CInt, until stop: CInt = -1, took: () -> Void = {}
-  ) -> Bool {
+  /// Writes to a descriptor as `write` does to one of the streams. `took` is called after each piece
+  /// that is written.
+  package static func write(_ bytes: Span<UInt8>, to raw: CInt, took: () -> Void = {}) -> Bool {
     unsafe bytes.withUnsafeBytes { buffer in
       var done = 0
       while done < buffer.count {
-        if stop != -1 {
-          var records = [
-            pollfd(fd: raw, events: Int16(POLLOUT), revents: 0), pollfd(fd: stop, events: Int16(POLLIN), revents: 0),
-          ]
-          _ = unsafe poll(&records, 2, -1)
-          if records[0].revents == 0, records[1].revents != 0, unsafe poll(&records, 1, moment) == 0 { return false }
-          if records[0].revents == 0 { continue }
-        }
         let count = unsafe Glibc.write(raw, buffer.baseAddress! + done, min(piece, buffer.count - done))
         if count >= 0 {
           done += count

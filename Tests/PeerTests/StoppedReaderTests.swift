@@ -93,16 +93,6 @@ final class HeldPipe: Sendable {
     withExtendedLifetime(pipe) {}
   }
 
-  @Test func `a write to a reader that takes nothing ends after the user's stop`() throws {
-    try pipe.fill()
-    let (pipe, stop) = (pipe, try Wakeup())
-    let writing = try RunningThread("write") {
-      StandardStream.write("text".utf8.span, to: pipe.writing, until: stop.raw)
-    }
-    stop.signal()
-    expect(try writing.value(), is: false)
-  }
-
   @Test func `a reader that takes nothing has a quarter of a second after the user's stop`() {
     var state = OutputState(JSONReport())
     expect(state.patience, is: .seconds(1))

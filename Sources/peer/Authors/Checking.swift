@@ -146,7 +146,6 @@ extension CheckOptions {
     try prepareProcess()
     let home = try Home.path()
     try interruption.watch()
-    output.heed(interruption)
     let bundle = try Self.examine(self.bundle, output)
     guard bundle.migrationExtension != nil else {
       output.say(.bundle(bundle, nil))
@@ -233,14 +232,10 @@ extension AppBundle {
 /// The output of `peer app check`, line by line; any thread may write to it.
 final class CheckOutput: Sendable {
   private let json: Bool
-  /// The streams that took no more, and the descriptor that becomes readable when the user wants
-  /// the program to end.
-  private let state = Mutex((lost: Set<StandardStream>(), stop: CInt(-1), notes: UInt64(0)))
+  /// The streams that took no more.
+  private let state = Mutex((lost: Set<StandardStream>(), notes: UInt64(0)))
 
   init(json: Bool) { self.json = json }
-
-  /// From now on, no reader keeps the program from ending.
-  func heed(_ interruption: Interruption) { state.withLock { $0.stop = interruption.raw } }
 
   func say(_ finding: CheckFinding) {
     if case .notice = finding { state.withLock { $0.notes += 1 } }
@@ -268,8 +263,7 @@ final class CheckOutput: Sendable {
     state.withLock { state in
       for (stream, text) in [(StandardStream.error, rendering.standardError), (.output, rendering.standardOutput)] {
         guard !text.isEmpty, !state.lost.contains(stream) else { continue }
-        let isWritten = StandardStream.write(text.utf8.span, to: stream.rawValue, until: state.stop)
-        if !isWritten { state.lost.insert(stream) }
+        if !stream.write(text) { state.lost.insert(stream) }
       }
     }
   }
