@@ -37,25 +37,6 @@ enum CodeFile {
   }
 }
 
-extension Command {
-  /// Parses the words after `peer code`.
-  static func code(_ verb: Verb, _ arguments: Arguments) throws(Failure) -> Command {
-    guard verb == .codeNew else {
-      guard let first = arguments.operands.first else {
-        throw .usage("missing command after 'peer code'", hint: "Run 'peer code new'.")
-      }
-      throw unknownCodeCommand(VisibleText.of(first))
-    }
-    try arguments.refuseOperands()
-    return .newCode(file: try arguments.codeFile())
-  }
-
-  /// An unknown command after `peer code`.
-  static func unknownCodeCommand(_ word: String) -> Failure {
-    .usage("unknown command 'peer code \(word)'", hint: "Run 'peer code new' to create a code.")
-  }
-}
-
 extension Arguments {
   /// The file of a code. It needs a name, since only its owner may read it.
   func codeFile() throws(Failure) -> [UInt8]? {

@@ -90,7 +90,10 @@ extension Command {
           self = .forgetOlder(than: try Self.age(arguments), json: arguments.has("--json"))
         case .forget: self = .forget(try Self.unfinished(arguments), json: arguments.has("--json"))
         case .device, .deviceList, .deviceName, .deviceForget: self = .device(try DeviceCommand(verb, arguments))
-        case .code, .codeNew: self = try Self.code(verb, arguments)
+        case .codeNew:
+          try arguments.refuseOperands()
+          self = .newCode(file: try arguments.codeFile())
+        case .code: throw .noCommand(of: .code, arguments)
         case .completion: self = .completion(try Shell(arguments))
         case .help: self = try Self.help(rest)
         case .app, .appInstall, .appList, .appRemove, .appRun, .appStatus, .appNew, .appCheck, .appMigrate:
@@ -119,7 +122,6 @@ extension Command {
     guard let first = words.first else { return nil }
     guard let verb = Verb(words) else { throw unknown(first) }
     guard words.count == verb.length else {
-      if verb == .code { throw unknownCodeCommand(words[1]) }
       if !verb.members.isEmpty { throw .unknown(words[1], in: verb) }
       throw .usage("too many arguments: 'peer help' takes one command", hint: "Run 'peer help' to list the commands.")
     }

@@ -53,10 +53,10 @@ import Testing
     Mistake(
       "send", "--everything", "--json", "--ask", "--code-file=c", message: "--ask cannot be used with --code-file",
       hint: "Remove one of them"),
-    Mistake("code", message: "missing command after 'peer code'", hint: "peer code new"),
-    Mistake("code", "old", message: "unknown command 'peer code old'", hint: "peer code new"),
+    Mistake("code", message: "missing command after 'peer code'", hint: "peer code --help"),
+    Mistake("code", "old", message: "unknown command 'peer code old'", hint: "peer code --help"),
     Mistake("code", "new", "x", message: "unexpected argument 'x'", hint: "code new --help"),
-    Mistake("help", "code", "old", message: "unknown command 'peer code old'", hint: "peer code new"),
+    Mistake("help", "code", "old", message: "unknown command 'peer code old'", hint: "peer code --help"),
     Mistake("credentials", message: "missing command after 'peer credentials'", hint: "credentials --help"),
     Mistake(
       "account", "lsit", message: "unknown command 'peer account lsit'",

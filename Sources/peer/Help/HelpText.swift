@@ -29,7 +29,7 @@ enum HelpText {
 
   private static func usage(_ verb: Verb) -> String {
     let members = verb.members.map { ($0.description.usage, $0.description.summary) }
-    guard members.count < 2 else { return "Usage:\n" + list(members) }
+    guard members.isEmpty else { return "Usage:\n" + list(members) }
     return "Usage:\n" + verb.description.forms.map { TextWrapping.hanging("  peer \(verb.rawValue) ", $0) }.joined()
   }
 

@@ -121,8 +121,8 @@ extension ExitCodeTable.Code {
 
 extension CommandDescription {
   static let code = CommandDescription(
-    usage: codeNew.usage, summary: codeNew.summary,
-    forms: [["new"]],
+    usage: "code", summary: codeNew.summary,
+    forms: [],
     blocks: [.text("A code that a script creates for both devices; see 'peer help code new'.")],
     options: [.help])
 
