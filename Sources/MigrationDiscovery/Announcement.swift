@@ -11,18 +11,16 @@ package final class Announcement: Sendable {
 
   /// Starts announcing.
   ///
-  /// `established` gets the label that the service has on a link to other devices; again when the
-  /// label changes, for example because of a link on which probing ends later. Both closures are
-  /// called on the announcement's own thread and must not block it. Trouble is reported at most
-  /// once, and announcing continues: a network may come, and a port may become free.
+  /// `announced` gets the label that the service has, when it is announced on a link to other
+  /// devices. Both closures are called on the announcement's own thread and must not block it. Trouble
+  /// is reported at most once, and announcing continues: a network may come, and a port may become free.
   package init(
     _ service: Service, reaching reach: ListeningAddresses = .everywhere,
-    established: @escaping @Sendable (_ name: String) -> Void = { _ in },
+    announced: @escaping @Sendable (_ name: String) -> Void = { _ in },
     trouble: @escaping @Sendable (FindingTrouble) -> Void = { _ in }
   ) throws(SystemError) {
     thread = try LinkThread(
-      "announcement", Responder(service, random: try SystemRandom.number()), port: MulticastDNS.port, reaching: reach,
-      tell: established,
+      "announcement", Responder(service, random: try SystemRandom.number()), reaching: reach, tell: announced,
       trouble: { $0.map(trouble) })
   }
 

@@ -4,9 +4,8 @@ extension OpenLinks {
   /// Chooses the interfaces on which this device finds and announces devices. A value; the caller
   /// lists the interfaces.
   struct LinkChoice: Equatable, Sendable {
-    /// Only a server with a network for each of many guests has more interfaces. Interfaces of
-    /// default routes come first, then physical interfaces, then virtual interfaces such as a
-    /// bridge for guests.
+    /// Only a server with a network for each of many guests has more interfaces. Physical interfaces
+    /// come first, then virtual interfaces such as a bridge for guests.
     static let mostInterfaces = 16
     /// More addresses of one interface would not fit into a packet.
     static let mostAddresses = 16
@@ -25,46 +24,30 @@ extension OpenLinks {
     /// device. The loopback interface is used if there is no other: both programs may be on this
     /// device.
     ///
-    /// Interfaces without an address within reach are left out as well. The default routes are given
-    /// as the addresses of this device that they use; they matter only if there are very many
-    /// interfaces.
-    init(
-      _ all: [NetworkInterface], reaching reach: ListeningAddresses = .everywhere,
-      defaultRoutes: () -> [SocketAddress] = { [] }
-    ) {
+    /// Interfaces without an address within reach are left out as well.
+    init(_ all: [NetworkInterface], reaching reach: ListeningAddresses = .everywhere) {
       let all = all.filter { reach == .everywhere || !$0.own(reach).isEmpty }
-      var networks = all.filter { $0.isNetwork && !$0.links.isEmpty }
-      if networks.count > Self.mostInterfaces {
-        let routes = defaultRoutes().map(\.bytes)
-        let ranked = networks.enumerated().sorted {
-          ($0.element.rank(routes), $0.offset) < ($1.element.rank(routes), $1.offset)
-        }
-        networks = ranked.prefix(Self.mostInterfaces).map(\.element)
-      }
-      let chosen = networks.isEmpty ? Array(all.filter { $0.isItself }.prefix(1)) : networks
+      let networks = all.filter { $0.isNetwork && !$0.links.isEmpty }
+      let ranked = networks.filter { !$0.isMadeUp } + networks.filter(\.isMadeUp)
+      let chosen = networks.isEmpty ? all.filter { $0.isItself }.prefix(1) : ranked.prefix(Self.mostInterfaces)
       isOnlyItself = networks.isEmpty && !chosen.isEmpty
       isOnlyTunnels = networks.isEmpty && all.contains { $0.isTunnel }
       interfaces = Dictionary(chosen.map { ($0.index, $0) }) { first, _ in first }
       var links: [Link: [IPAddress]] = [:]
       for interface in chosen {
         let addresses = Array(interface.own(reach).prefix(Self.mostAddresses))
-        for link in interface.links { links[link] = addresses }
+        for link in interface.links where !addresses.isEmpty { links[link] = addresses }
       }
       self.links = links
     }
 
     /// Whether a packet comes from a device on the link on which it arrived, and not through a
-    /// router: RFC 6762 §11.
+    /// router (RFC 6762 §11), and from the port of multicast DNS (§6).
     func isOfLink(_ datagram: MulticastSocket.Datagram, _ link: Link) -> Bool {
-      guard datagram.interface == link.interface, let interface = interfaces[link.interface] else { return false }
+      guard datagram.interface == link.interface, datagram.sender.port == MulticastDNS.port,
+        let interface = interfaces[link.interface]
+      else { return false }
       return datagram.hopLimit == 255 || interface.isOnLink(datagram.sender)
-    }
-
-    /// Whether a unicast answer may go to an address: only to one in a network of the link's
-    /// interface. Otherwise a sender that only claims to be near, by its hop limit, could direct
-    /// answers at other devices.
-    func isNear(_ address: SocketAddress, _ link: Link) -> Bool {
-      interfaces[link.interface]?.isOnLink(address) == true
     }
   }
 }
@@ -78,12 +61,6 @@ extension NetworkInterface {
   /// Whether it leads to one other device, which leads further.
   fileprivate var isTunnel: Bool {
     flags.isSuperset(of: [.up, .running, .pointToPoint]) && addresses.contains { $0.isReady }
-  }
-
-  /// The order of preference if there are very many.
-  fileprivate func rank(_ defaultRoutes: [[UInt8]]) -> Int {
-    if addresses.contains(where: { defaultRoutes.contains($0.address.bytes) }) { return 0 }
-    return isMadeUp ? 2 : 1
   }
 
   /// Whether it leads only to this device.
@@ -100,9 +77,12 @@ extension NetworkInterface {
     return links
   }
 
-  /// The addresses within reach that other devices may use for new connections.
+  /// The addresses within reach that other devices may use for new connections. A loopback address is
+  /// among them only if there is no other.
   fileprivate func own(_ reach: ListeningAddresses) -> [IPAddress] {
-    addresses.filter { $0.isReady && !$0.isDeprecated && reach.includes($0.address) }
-      .compactMap { IPAddress($0.address.bytes) }
+    let all = addresses.filter { $0.isReady && !$0.isDeprecated && reach.includes($0.address) }
+      .compactMap { IPAddress($0.address.bytes) }.filter(\.isDevice)
+    let outside = all.filter { !$0.isLoopback }
+    return (outside.isEmpty ? all : outside).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
   }
 }

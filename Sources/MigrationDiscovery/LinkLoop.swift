@@ -41,7 +41,7 @@ struct LinkLoop<Handler: LinkHandler>: ~Copyable {
   /// Needs no system resource that could be missing; it opens the links later. Trouble is reported
   /// once, and nil when it has ended.
   init(
-    _ handler: Handler, _ poller: consuming Poller, port: UInt16, reaching reach: ListeningAddresses, stop: StopSignal,
+    _ handler: Handler, _ poller: consuming Poller, reaching reach: ListeningAddresses, stop: StopSignal,
     wakeup: Wakeup,
     tell: @escaping @Sendable (Handler.News) -> Void, trouble: @escaping @Sendable (FindingTrouble?) -> Void
   ) {
@@ -51,7 +51,7 @@ struct LinkLoop<Handler: LinkHandler>: ~Copyable {
     self.wakeup = wakeup
     self.tell = tell
     self.trouble = trouble
-    links = OpenLinks(port: port, reaching: reach)
+    links = OpenLinks(reaching: reach)
     changes = try? InterfaceChanges()
   }
 
@@ -109,7 +109,7 @@ struct LinkLoop<Handler: LinkHandler>: ~Copyable {
   /// Processes a batch of packets. Returns whether there were any. The end and due moments need not
   /// wait for the whole batch.
   private mutating func receive(_ link: Link) -> Bool {
-    var packets: [([UInt8], Source)] = []
+    var packets: [([UInt8], IPAddress)] = []
     var isAny = false
     do throws(SystemError) {
       isAny = try links.receive(link) { packets.append(($0, $1)) } > 0
@@ -163,7 +163,7 @@ struct LinkLoop<Handler: LinkHandler>: ~Copyable {
   private mutating func handle(_ event: LinkEvent) {
     for action in handler.handle(event, now: BootInstant.now().seconds) {
       switch action {
-      case .send(let bytes, let link, let source): links.send(bytes, link, unicastTo: source)
+      case .send(let bytes, let link): links.send(bytes, link)
       case .tell(let news): tell(news)
       case .over: isOver = true
       }
@@ -180,7 +180,7 @@ final class LinkThread: Sendable {
   /// Starts it, with everything that it needs except links. `tell` and `trouble` are called on the
   /// thread and must not block it; `trouble` with nil when the trouble has ended.
   init<Handler: LinkHandler>(
-    _ name: String, _ handler: Handler, port: UInt16, reaching reach: ListeningAddresses = .everywhere,
+    _ name: String, _ handler: Handler, reaching reach: ListeningAddresses = .everywhere,
     tell: @escaping @Sendable (Handler.News) -> Void,
     trouble: @escaping @Sendable (FindingTrouble?) -> Void
   ) throws(SystemError) {
@@ -191,7 +191,7 @@ final class LinkThread: Sendable {
     _ = try OwnerThread(name: name) {
       LoopThread.enter()
       var loop = LinkLoop(
-        handler, poller.take(), port: port, reaching: reach, stop: stop, wakeup: wakeup, tell: tell, trouble: trouble)
+        handler, poller.take(), reaching: reach, stop: stop, wakeup: wakeup, tell: tell, trouble: trouble)
       do throws(SystemError) {
         try loop.run()
       } catch {
@@ -224,10 +224,11 @@ protocol LinkHandler: Sendable {
 
 /// An event at the links.
 package enum LinkEvent: Sendable {
-  /// The current links, each with the addresses of its interface, of either family.
+  /// The current links, each with the addresses of its interface that may be announced, of either family:
+  /// at least one, in the same order for the same set.
   case links([Link: [IPAddress]])
   /// A packet has arrived.
-  case packet([UInt8], Link, from: Source)
+  case packet([UInt8], Link, from: IPAddress)
   /// No event came before `nextMoment`.
   case timePassed
   /// The owner requests the end.
@@ -236,8 +237,8 @@ package enum LinkEvent: Sendable {
 
 /// The action of a handler.
 package enum LinkAction<News: Sendable>: Sendable {
-  /// Sends a packet from port 5353: to the group, or to one asker.
-  case send([UInt8], Link, unicastTo: Source? = nil)
+  /// Sends a packet to the group.
+  case send([UInt8], Link)
   /// Reports news to the owner.
   case tell(News)
   /// No action follows.

@@ -8,7 +8,6 @@ struct OpenLinks {
     init(_ socket: consuming MulticastSocket) { self.socket = socket }
   }
 
-  private let port: UInt16
   private let reach: ListeningAddresses
   private var sockets: [Link: OpenLink] = [:]
   private(set) var choice = LinkChoice([])
@@ -16,11 +15,8 @@ struct OpenLinks {
   /// Why a socket is missing; nil if none is.
   private(set) var failure: SystemError?
 
-  /// Starts without links. The sockets use this port of the groups.
-  init(port: UInt16, reaching reach: ListeningAddresses) {
-    self.port = port
-    self.reach = reach
-  }
+  /// Starts without links.
+  init(reaching reach: ListeningAddresses) { self.reach = reach }
 
   /// The links in use, with the addresses of this device.
   var links: [Link: [IPAddress]] { choice.links.filter { sockets[$0.key] != nil } }
@@ -31,15 +27,13 @@ struct OpenLinks {
   /// Updates the links after a listing of the interfaces: opens sockets for new links, and closes
   /// the sockets of removed links.
   mutating func update(_ interfaces: [NetworkInterface]) {
-    choice = LinkChoice(interfaces, reaching: reach) {
-      [.v4, .v6].compactMap { SocketAddress.ofDefaultRoute($0) }
-    }
+    choice = LinkChoice(interfaces, reaching: reach)
     failure = nil
     sockets = sockets.filter { choice.links[$0.key] != nil }
     for link in choice.links.keys.sorted() where sockets[link] == nil {
       do throws(SystemError) {
         let group = link.isV6 ? MulticastDNS.groupV6 : MulticastDNS.groupV4
-        let address = SocketAddress(family: link.isV6 ? .v6 : .v4, bytes: group.bytes, port: port)
+        let address = SocketAddress(family: link.isV6 ? .v6 : .v4, bytes: group.bytes, port: MulticastDNS.port)
         sockets[link] = OpenLink(try MulticastSocket(group: address, interface: link.interface))
       } catch {
         failure = error
@@ -64,29 +58,16 @@ struct OpenLinks {
     failure = error
   }
 
-  /// Sends a packet; a unicast answer only to an address in a network of the link. A packet that
-  /// cannot be sent is lost like any other packet: a device that misses it asks again.
-  func send(_ bytes: [UInt8], _ link: Link, unicastTo source: Source?) {
-    let address = source.map { SocketAddress($0.address, $0.port, on: link) }
-    guard address.map({ choice.isNear($0, link) }) ?? true else { return }
-    try? sockets[link]?.socket.send(bytes, to: address)
-  }
+  /// Sends a packet. One that cannot be sent is lost like any other packet: a device that misses it
+  /// asks again.
+  func send(_ bytes: [UInt8], _ link: Link) { try? sockets[link]?.socket.send(bytes) }
 
   /// Hands over a batch of packets from devices on the link. Returns the number of packets.
-  mutating func receive(_ link: Link, _ take: ([UInt8], Source) -> Void) throws(SystemError) -> Int {
+  mutating func receive(_ link: Link, _ take: ([UInt8], IPAddress) -> Void) throws(SystemError) -> Int {
     guard let open = sockets[link] else { return 0 }
     return try buffer.receive(from: open.socket) { datagram in
       guard choice.isOfLink(datagram, link), let address = IPAddress(datagram.sender.bytes) else { return }
-      take(datagram.bytes, Source(address: address, port: datagram.sender.port))
+      take(datagram.bytes, address)
     }
-  }
-}
-
-extension SocketAddress {
-  /// The sender of a packet on a link.
-  fileprivate init(_ address: IPAddress, _ port: UInt16, on link: Link) {
-    self.init(
-      family: address.isV6 ? .v6 : .v4, bytes: address.bytes,
-      scope: address.isV6 && address.isLinkLocal ? link.interface : 0, port: port)
   }
 }

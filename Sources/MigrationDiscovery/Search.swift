@@ -27,8 +27,7 @@ package final class Search: Sendable {
     trouble: @escaping @Sendable (FindingTrouble?) -> Void = { _ in }
   ) throws(SystemError) {
     thread = try LinkThread(
-      "search", Browser(random: try SystemRandom.number()), port: MulticastDNS.port,
-      tell: { news($0.map(NearbyDevice.init)) }, trouble: trouble)
+      "search", Browser(random: try SystemRandom.number()), tell: { news($0.map(NearbyDevice.init)) }, trouble: trouble)
   }
 
   /// Stops the search, and returns when no more reports can come; after half a second in any case.

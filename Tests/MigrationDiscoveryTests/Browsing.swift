@@ -25,11 +25,11 @@ final class Browsing {
     now = end
   }
 
-  func hear(_ bytes: [UInt8], on link: Link = .v4, from source: Source = .other) {
+  func hear(_ bytes: [UInt8], on link: Link = .v4, from source: IPAddress = .other) {
     perform(browser.handle(.packet(bytes, link, from: source), now: now))
   }
 
-  func hear(_ records: [DNSRecord], on link: Link = .v4, from source: Source = .other) {
+  func hear(_ records: [DNSRecord], on link: Link = .v4, from source: IPAddress = .other) {
     var packet = DNSPacket.response
     packet.answers = records
     hear(packet.encoded(), on: link, from: source)
@@ -38,11 +38,11 @@ final class Browsing {
   /// Receives all records of a receiver.
   func hear(
     _ label: String, id: UInt64, _ addresses: [IPAddress], on link: Link = .v4, ttl: UInt32? = nil,
-    from source: Source = .other
+    from source: IPAddress = .other
   ) {
-    let own = OwnRecords(Service(label: label, port: 4242, instance: id), label: Service.labelBytes(label))
+    let own = OwnRecords(Service(label: label, port: 4242, instance: id))
     hear(
-      own.records(.withdrawn, addresses).map {
+      own.records(AnswerKind.all, addresses).map {
         DNSRecord($0.name, $0.data, ttl: ttl ?? $0.ttl, flushes: $0.flushes)
       }, on: link, from: source)
   }
@@ -57,7 +57,7 @@ final class Browsing {
   private func perform(_ actions: [Browser.Action]) {
     for action in actions {
       switch action {
-      case .send(let bytes, let link, _):
+      case .send(let bytes, let link):
         guard let packet = try? DNSPacket(bytes), !packet.isResponse, bytes.count <= 1400 else {
           Issue.record("a packet cannot be read, or is too long")
           continue

@@ -31,9 +31,7 @@ extension Link {
   static let loopback = Link(interface: 1, isV6: false)
 }
 
-extension Source {
-  /// Another device's multicast DNS.
-  static let other = Source(address: ip(192, 0, 2, 9), port: 5353)
-  /// Another device's plain resolver.
-  static let legacy = Source(address: ip(192, 0, 2, 9), port: 40_000)
+extension IPAddress {
+  /// Another device.
+  static let other = ip(192, 0, 2, 9)
 }

@@ -6,23 +6,26 @@ import Testing
 /// Instance names and TXT records.
 @Suite struct LabelTests {
   @Test(arguments: [
-    ("laptop", 1, "laptop"), ("laptop", 2, "laptop (2)"), ("", 1, "peer"), (" \n ", 3, "peer (3)"),
-    ("  a\u{1b}[31mb\u{7f}\n c ", 1, "a[31mb c"), ("Büro.eins", 1, "Büro.eins"),
+    ("laptop", "laptop"), ("", "peer"), (" \n ", "peer"), ("  a\u{1b}[31mb\u{7f}\n c ", "a[31mb c"),
+    ("Büro.eins", "Büro.eins"),
   ])
-  func `a label is clean and numbered`(text: String, attempt: Int, label: String) {
-    expect(String(decoding: Service.labelBytes(text, attempt: attempt), as: UTF8.self), is: label)
+  func `a label is clean, and ends in the first digits of the run's number`(text: String, label: String) {
+    expect(String(decoding: labelBytes(text), as: UTF8.self), is: label + " (3f2a)")
+  }
+
+  private func labelBytes(_ text: String) -> [UInt8] {
+    Service(label: text, port: 1, instance: 0x3f2a_0000_0000_0000).labelBytes
   }
 
   @Test func `a label is cut between characters`() {
-    expect(Service.labelBytes(String(repeating: "a", count: 80)).count, is: 63)
-    expect(Service.labelBytes(String(repeating: "a", count: 80), attempt: 12).suffix(8), is: Array("aaa (12)".utf8))
-    let umlauts = Service.labelBytes(String(repeating: "ü", count: 40))
-    expect(String(decoding: umlauts, as: UTF8.self), is: String(repeating: "ü", count: 31))
+    expect(labelBytes(String(repeating: "a", count: 80)).count, is: 63)
+    let umlauts = labelBytes(String(repeating: "ü", count: 40))
+    expect(String(decoding: umlauts, as: UTF8.self), is: String(repeating: "ü", count: 28) + " (3f2a)")
     let family = "👨‍👩‍👧‍👦"
-    let families = Service.labelBytes(String(repeating: family, count: 4))
-    expect(String(decoding: families, as: UTF8.self), is: family + family)
+    let families = labelBytes(String(repeating: family, count: 4))
+    expect(String(decoding: families, as: UTF8.self), is: family + family + " (3f2a)")
     // A single character that is longer than a label.
-    let stacked = Service.labelBytes("e" + String(repeating: "\u{301}", count: 60))
+    let stacked = labelBytes("e" + String(repeating: "\u{301}", count: 60))
     expect(stacked.count == 63 && String(validating: stacked, as: UTF8.self) != nil)
   }
 

@@ -54,7 +54,7 @@ private struct Impatient: LinkHandler {
       let mouth = try MulticastSocket(group: group, interface: two.index)
       let shared = Impatient.Shared()
       let thread = try LinkThread(
-        "impatient", Impatient(shared: shared), port: MulticastDNS.port, tell: { _ in }, trouble: { _ in })
+        "impatient", Impatient(shared: shared), tell: { _ in }, trouble: { _ in })
       shared.change { $0.thread = thread }
       // Until the sockets exist.
       while shared.state.withLock({ $0.packets }) == 0 { try mouth.send([0]) }
@@ -71,7 +71,7 @@ private struct Impatient: LinkHandler {
     try inOwnNetwork {
       try joinTwoInterfaces()
       let interfaces = try NetworkInterface.all()
-      var links = OpenLinks(port: MulticastDNS.port, reaching: .everywhere)
+      var links = OpenLinks(reaching: .everywhere)
       links.update(interfaces)
       let all = Set(links.links.keys)
       expect(all.count == 4 && links.failure == nil)

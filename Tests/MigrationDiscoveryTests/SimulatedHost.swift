@@ -15,13 +15,10 @@ final class SimulatedHost {
   var responder: Responder?
   var browser: Browser?
   var interfaces: [Interface] = []
-  /// The established name, as the responder reported it.
-  private(set) var name: String?
+  /// The announced names, as the responder reported them.
   private(set) var names: [String] = []
   private(set) var found: [Found] = []
   private(set) var isOver = false
-  /// Packets received by unicast on a port other than multicast DNS's.
-  var inbox: [DNSPacket] = []
 
   init(_ number: Int, service: Service?, browses: Bool, seed: UInt64) {
     self.number = number
@@ -44,22 +41,19 @@ final class SimulatedHost {
     interfaces.first { $0.index == link.interface }?.addresses.first { $0.isV6 == link.isV6 }
   }
 
-  func has(_ address: IPAddress) -> Bool { interfaces.contains { $0.addresses.contains(address) } }
-
   var nextMoment: Double { min(responder?.nextMoment ?? .infinity, browser?.nextMoment ?? .infinity) }
 
   /// A packet of this host.
   struct Sent {
     let bytes: [UInt8]
     let link: Link
-    let unicastTo: Source?
   }
 
   func linksChanged(now: Double) -> [Sent] {
     perform(responder?.handle(.links(links), now: now)) + perform(browser?.handle(.links(links), now: now))
   }
 
-  func receive(_ bytes: [UInt8], _ link: Link, from source: Source, now: Double) -> [Sent] {
+  func receive(_ bytes: [UInt8], _ link: Link, from source: IPAddress, now: Double) -> [Sent] {
     perform(responder?.handle(.packet(bytes, link, from: source), now: now))
       + perform(browser?.handle(.packet(bytes, link, from: source), now: now))
   }
@@ -77,10 +71,8 @@ final class SimulatedHost {
     var sent: [Sent] = []
     for action in actions ?? [] {
       switch action {
-      case .send(let bytes, let link, let unicastTo): sent.append(Sent(bytes: bytes, link: link, unicastTo: unicastTo))
-      case .tell(let name):
-        self.name = name
-        names.append(name)
+      case .send(let bytes, let link): sent.append(Sent(bytes: bytes, link: link))
+      case .tell(let name): names.append(name)
       case .over: isOver = true
       }
     }
@@ -91,7 +83,7 @@ final class SimulatedHost {
     var sent: [Sent] = []
     for action in actions ?? [] {
       switch action {
-      case .send(let bytes, let link, _): sent.append(Sent(bytes: bytes, link: link, unicastTo: nil))
+      case .send(let bytes, let link): sent.append(Sent(bytes: bytes, link: link))
       case .tell(let found): self.found = found
       case .over: break
       }

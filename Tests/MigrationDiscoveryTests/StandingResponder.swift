@@ -2,10 +2,10 @@ import Testing
 
 @testable import MigrationDiscovery
 
-/// A silent responder with an established name on one link.
+/// A silent responder that is announced on one link.
 final class StandingResponder {
   static let service = Service(label: "laptop", port: 4242, instance: 0xabc)
-  static let records = OwnRecords(service, label: Array("laptop".utf8))
+  static let records = OwnRecords(service)
   static let addresses = [ip(192, 0, 2, 1)]
 
   var responder = Responder(service, random: 1)
@@ -22,7 +22,6 @@ final class StandingResponder {
     let time: Double
     let packet: DNSPacket
     let link: Link
-    let unicastTo: Source?
   }
 
   /// Lets time pass. Returns the sent packets.
@@ -37,27 +36,27 @@ final class StandingResponder {
   }
 
   /// Receives a packet. Returns the packets that are sent immediately.
-  func hear(_ packet: DNSPacket, on link: Link = .v4, from source: Source = .other) -> [Sent] {
-    packets(responder.handle(.packet(packet.encoded(), link, from: source), now: now))
+  func hear(_ packet: DNSPacket, on link: Link = .v4) -> [Sent] {
+    packets(responder.handle(.packet(packet.encoded(), link, from: .other), now: now))
   }
 
   /// Receives a question. Returns all packets that are sent within two seconds.
-  func ask(_ questions: DNSQuestion..., knowing answers: [DNSRecord] = [], from source: Source = .other) -> [Sent] {
+  func ask(_ questions: DNSQuestion..., knowing answers: [DNSRecord] = []) -> [Sent] {
     var packet = DNSPacket.query
     packet.questions = questions
     packet.answers = answers
-    let sent = hear(packet, from: source)
+    let sent = hear(packet)
     return sent + run(until: now + 2)
   }
 
   func packets(_ actions: [Responder.Action]) -> [Sent] {
     actions.compactMap { action in
-      guard case .send(let bytes, let link, let unicastTo) = action else { return nil }
+      guard case .send(let bytes, let link) = action else { return nil }
       guard let packet = try? DNSPacket(bytes) else {
         Issue.record("a packet cannot be read")
         return nil
       }
-      return Sent(time: now, packet: packet, link: link, unicastTo: unicastTo)
+      return Sent(time: now, packet: packet, link: link)
     }
   }
 }

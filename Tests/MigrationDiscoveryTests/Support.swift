@@ -54,8 +54,8 @@ final class Announced: Sendable {
     let (name, troubles) = (name, troubles)
     announcement = try Announcement(
       Service(label: label, port: port, instance: instance),
-      established: { established in
-        name.withLock { $0 = established }
+      announced: { announced in
+        name.withLock { $0 = announced }
         name.broadcast()
       },
       trouble: { trouble in
@@ -64,11 +64,6 @@ final class Announced: Sendable {
       })
   }
 
-  /// The name, once it is established.
-  func established() throws -> String { try name.wait(for: "an established name") { $0 } }
-
-  /// Waits until another name is established.
-  func established(otherThan old: String) throws -> String {
-    try name.wait(for: "another name") { $0 == old ? nil : $0 }
-  }
+  /// The name, once it is announced.
+  func announced() throws -> String { try name.wait(for: "the name") { $0 } }
 }

@@ -17,8 +17,6 @@ package struct Service: Hashable, Sendable {
 package enum ServiceNames {
   /// `_peer-migrate._tcp.local`, a part of every instance's name.
   package static let type = name("_peer-migrate", "_tcp", "local")
-  /// The list of the types of all services (RFC 6763 §9).
-  package static let enumeration = name("_services", "_dns-sd", "_udp", "local")
 
   /// The name of the instance with this label; nil if the label is empty or too long.
   package static func instance(_ label: [UInt8]) -> DNSName? { DNSName(labels: [label] + type.labels) }
@@ -74,16 +72,19 @@ extension Service {
 }
 
 extension Service {
-  /// The first label of an instance's name, from a device's name: the text without control characters
-  /// and without surrounding spaces, or "peer" if nothing is left. A label that is too long is cut between
-  /// two characters. From the second attempt on, a number follows: "laptop (2)".
-  package static func labelBytes(_ text: String, attempt: Int = 1) -> [UInt8] {
-    let suffix = attempt > 1 ? Array(" (\(attempt))".utf8) : []
-    var visible = text.unicodeScalars.filter { $0.properties.generalCategory != .control }
+  /// The end of a label, by which no two receivers have the same: "laptop (3f2a)".
+  package static func labelEnd(_ instance: UInt64) -> String { " (\(instance.hexadecimal.prefix(4)))" }
+
+  /// The first label of the instance's name, from the device's name: the text without control characters
+  /// and without surrounding spaces, or "peer" if nothing is left, and digits of the run's number. A label
+  /// that is too long is cut between two characters.
+  package var labelBytes: [UInt8] {
+    let suffix = Array(Self.labelEnd(instance).utf8)
+    var visible = label.unicodeScalars.filter { $0.properties.generalCategory != .control }
     while visible.first?.properties.isWhitespace == true { visible.removeFirst() }
     while visible.last?.properties.isWhitespace == true { visible.removeLast() }
     let whole = visible.isEmpty ? "peer" : String(visible)
-    return prefix(whole, atMost: DNSName.longestLabel - suffix.count) + suffix
+    return Self.prefix(whole, atMost: DNSName.longestLabel - suffix.count) + suffix
   }
 
   /// As many whole characters as fit; of a single character that is too long, as many scalars as

@@ -1,4 +1,7 @@
 /// Finds the instances of the service on several links by multicast DNS (RFC 6762 §5.2).
+///
+/// It asks for the service, again and again, and names no instances that it knows: so each answers with
+/// all its records (RFC 6763 §12.1), of which none expires.
 package struct Browser: LinkHandler {
   /// The news is all instances that can be connected to now, by name.
   package typealias Action = LinkAction<[Found]>
@@ -7,19 +10,13 @@ package struct Browser: LinkHandler {
   /// together.
   private static let patience = 0.05
   /// The longest pause between two questions, in seconds; the pauses double from the first on.
-  private static let longestPause = 60.0
-  /// The shortest pause before it asks for missing records again, in seconds.
-  private static let questionPause = 0.2
-  /// The number of known instances that one packet names, so that it fits into one frame.
-  static let mostInPacket = 12
+  private static let longestPause = 30.0
 
   private var random: SeededRandom
   /// When each link is asked next, and the pause after that.
   private var asking: [Link: (at: Double, pause: Double)] = [:]
   private var caches: [UInt32: InterfaceCache] = [:]
   private var sweepAt = Double.infinity
-  /// The earliest time for asking for missing records.
-  private var mayAskAt = -Double.infinity
   private var told: [Found] = []
 
   package init(random seed: UInt64) { random = SeededRandom(seed: seed) }
@@ -39,77 +36,49 @@ package struct Browser: LinkHandler {
     var actions: [Action] = []
     for (link, ask) in asking.sorted(by: { $0.key < $1.key }) where ask.at <= now {
       asking[link] = (at: now + ask.pause, pause: min(Self.longestPause, ask.pause * 2))
-      actions += browse(link, now: now)
+      actions.append(.send(question.encoded(), link))
     }
     if sweepAt <= now { actions += sweep(now: now) }
     return actions
   }
 
   private mutating func update(_ links: [Link: [IPAddress]], now: Double) {
-    let usable = links.usable
-    for link in usable.keys.sorted() where asking[link] == nil {
+    for link in links.keys.sorted() where asking[link] == nil {
       asking[link] = (at: now + random.seconds(0.02...0.12), pause: 1)
     }
-    asking = asking.filter { usable[$0.key] != nil }
-    for (link, addresses) in usable {
+    asking = asking.filter { links[$0.key] != nil }
+    for (link, addresses) in links {
       let isLoopback = addresses.allSatisfy(\.isLoopback)
       caches[link.interface, default: InterfaceCache(isLoopback: isLoopback)].isLoopback = isLoopback
     }
-    let interfaces = Set(usable.keys.map(\.interface))
+    let interfaces = Set(links.keys.map(\.interface))
     caches = caches.filter { interfaces.contains($0.key) }
     sweepAt = now
   }
 
-  /// Processes answers of multicast DNS, which come from its port (RFC 6762 §6).
-  private mutating func read(_ bytes: [UInt8], _ link: Link, _ source: Source, now: Double) {
-    guard asking[link] != nil, !source.isLegacy, let packet = try? DNSPacket(bytes), packet.isResponse, packet.isPlain
-    else { return }
-    if caches[link.interface]?.take(packet, link, from: source.address, now: now) == true {
+  private mutating func read(_ bytes: [UInt8], _ link: Link, _ source: IPAddress, now: Double) {
+    guard asking[link] != nil, let packet = try? DNSPacket(bytes), packet.isResponse, packet.isPlain else { return }
+    if caches[link.interface]?.take(packet, from: source, now: now) == true {
       sweepAt = min(sweepAt, now + Self.patience)
     }
   }
 
-  /// Asks for instances, and names the known ones (RFC 6762 §7.1). The answer may go to all
-  /// devices: if another program shares the port, an answer to this device alone might reach that
-  /// program instead.
-  private func browse(_ link: Link, now: Double) -> [Action] {
-    let known = caches[link.interface]?.knownPointers(now: now) ?? []
-    var packets: [DNSPacket] = []
-    for start in stride(from: 0, to: max(1, known.count), by: Self.mostInPacket) {
-      var packet = DNSPacket.query
-      if start == 0 { packet.questions = [DNSQuestion(ServiceNames.type, .ptr)] }
-      packet.answers = Array(known[start..<min(known.count, start + Self.mostInPacket)])
-      packet.isTruncated = start + Self.mostInPacket < known.count
-      packets.append(packet)
-    }
-    return packets.map { .send($0.encoded(), link) }
+  /// The answer may go to all devices: if another program shares the port, an answer to this device
+  /// alone might reach that program instead.
+  private var question: DNSPacket {
+    var packet = DNSPacket.query
+    packet.questions = [DNSQuestion(ServiceNames.type, .ptr)]
+    return packet
   }
 
-  /// Forgets expired records, asks for missing ones, and reports the receivers that were found.
+  /// Forgets expired records, and reports the receivers that were found.
   private mutating func sweep(now: Double) -> [Action] {
-    var questions: [Link: [DNSQuestion]] = [:]
-    for interface in caches.keys {
-      caches[interface]?.forget(now: now)
-      guard mayAskAt <= now, let asked = caches[interface]?.questions(now: now) else { continue }
-      questions.merge(asked) { first, _ in first }
-    }
-    if !questions.isEmpty { mayAskAt = now + Self.questionPause }
-    sweepAt = caches.values.reduce(.infinity) { [mayAskAt] in
-      min($0, $1.expiry, max($1.nextQuestion(now: now), mayAskAt))
-    }
-    sweepAt = max(sweepAt, now + Self.patience)
-    var actions: [Action] = []
-    for (link, asked) in questions.sorted(by: { $0.key < $1.key }) where asking[link] != nil {
-      var packet = DNSPacket.query
-      packet.questions = asked
-      actions.append(.send(packet.encoded(), link))
-    }
+    for interface in caches.keys { caches[interface]?.forget(now: now) }
+    sweepAt = max(caches.values.reduce(.infinity) { min($0, $1.expiry) }, now + Self.patience)
     let found = Found.all(caches)
-    if found != told {
-      told = found
-      actions.append(.tell(found))
-    }
-    return actions
+    guard found != told else { return [] }
+    told = found
+    return [.tell(found)]
   }
 }
 
@@ -156,13 +125,6 @@ extension CachedInstance {
       received = now
       expires = now + min(Double(ttl), Self.longest)
     }
-
-    /// When to ask for it again (RFC 6762 §5.2).
-    var aging: Double { received + (expires - received) * 0.8 }
-
-    /// Whether at least half of its time is left, so that it counts as a known answer (RFC 6762
-    /// §7.1).
-    func isFresh(now: Double) -> Bool { (expires - now) * 2 >= expires - received }
 
     func isOver(now: Double) -> Bool { expires <= now }
     func isEnding(now: Double) -> Bool { expires <= now + Self.farewell }

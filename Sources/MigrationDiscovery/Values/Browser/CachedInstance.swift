@@ -2,16 +2,10 @@
 struct CachedInstance: Sendable {
   /// The number of its addresses that are kept.
   static let mostAddresses = 16
-  /// The seconds that its other records may take after the first before they are asked for.
-  private static let patience = 0.1
-  /// The longest pause between two questions for the same records, in seconds.
-  private static let longestPause = 60.0
 
   /// The device that announced it. If there are too many instances, the device with the most
   /// instances loses some.
-  var source: IPAddress
-  /// The link on which it was last heard, and on which it is asked.
-  var link: Link
+  let source: IPAddress
   var pointer: Lifetime
   /// When it was first heard.
   let since: Double
@@ -20,16 +14,11 @@ struct CachedInstance: Sendable {
   /// The id in TXT, nil for a text without one; the last one received.
   private(set) var text: (UInt64?, Lifetime)?
   private(set) var addresses: [IPAddress: Lifetime] = [:]
-  /// How often in a row its records were asked for, and when they may be asked for again.
-  private var asked = 0
-  private(set) var askAt: Double
 
-  init(_ link: Link, _ pointer: Lifetime, from source: IPAddress, now: Double) {
+  init(_ pointer: Lifetime, from source: IPAddress, now: Double) {
     self.source = source
-    self.link = link
     self.pointer = pointer
     since = now
-    askAt = now + Self.patience
   }
 
   /// Whether it can be connected to.
@@ -89,41 +78,8 @@ struct CachedInstance: Sendable {
     return !pointer.isOver(now: now)
   }
 
-  /// The questions that are due now, each once a second at first, and then less and less often.
-  /// After sending them, call `hasAsked`.
-  mutating func questions(_ name: DNSName, now: Double) -> [DNSQuestion] {
-    let missing = missing(name, now: now)
-    if missing.isEmpty { asked = 0 }
-    return askAt <= now ? missing : []
-  }
-
-  /// Records that its questions are sent now.
-  mutating func hasAsked(now: Double) {
-    askAt = now + min(Self.longestPause, Double(1 << min(asked, 6)))
-    asked += 1
-  }
-
-  /// The questions for records that are unknown or expire soon.
-  private func missing(_ name: DNSName, now: Double) -> [DNSQuestion] {
-    var missing: [DNSQuestion] = []
-    if location.map({ $0.1.aging <= now }) ?? true { missing.append(DNSQuestion(name, .srv)) }
-    if text.map({ $0.1.aging <= now }) ?? true { missing.append(DNSQuestion(name, .txt)) }
-    guard let target = location?.0.target else { return missing }
-    for type in [DNSType.a, .aaaa] {
-      let isAging = addresses.contains { $0.key.isV6 == (type == .aaaa) && $0.value.aging <= now }
-      if addresses.isEmpty || isAging { missing.append(DNSQuestion(target, type)) }
-    }
-    return missing
-  }
-
   private var lifetimes: [Lifetime] { [location?.1, text?.1].compactMap { $0 } + addresses.values }
 
   /// When the next record expires.
   var expiry: Double { lifetimes.reduce(pointer.expires) { min($0, $1.expires) } }
-
-  /// When the next question is due.
-  func nextQuestion(now: Double) -> Double {
-    let isMissing = location == nil || text == nil || addresses.isEmpty
-    return max(askAt, isMissing ? now : lifetimes.reduce(.infinity) { min($0, $1.aging) })
-  }
 }

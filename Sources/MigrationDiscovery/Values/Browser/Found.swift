@@ -1,6 +1,6 @@
 /// An instance of the service that can be connected to.
 package struct Found: Hashable, Sendable {
-  /// Its label; escape it before showing it.
+  /// The device's name, and behind it digits where another one has the same name; escape it before showing it.
   package let name: String
   /// The receiver's run, nil if it is not given.
   package let instance: UInt64?
@@ -53,9 +53,21 @@ package struct Found: Hashable, Sendable {
         groups[candidate.place, default: []].append(candidate)
       }
     }
-    return Set(groups.values.compactMap(merged)).sorted { left, right in
+    let found = Set(groups.values.compactMap(merged))
+    let shares = found.reduce(into: [:]) { $0[$1.plainName, default: 0] += 1 }
+    return found.map { shares[$0.plainName] == 1 ? $0.named($0.plainName) : $0 }.sorted { left, right in
       left.name != right.name ? left.name < right.name : left.order.lexicographicallyPrecedes(right.order)
     }
+  }
+
+  /// The device's name, which several may have: the label without the end that the run's number gives it.
+  private var plainName: String {
+    guard let end = instance.map(Service.labelEnd), name.hasSuffix(end) else { return name }
+    return String(name.dropLast(end.count))
+  }
+
+  private func named(_ name: String) -> Found {
+    Found(name: name, instance: instance, port: port, addresses: addresses)
   }
 
   private static func merged(_ group: [Candidate]) -> Found? {

@@ -6,9 +6,6 @@ struct InterfaceCache: Sendable {
   /// instance displaces only an instance that never became complete, or an instance of the device
   /// that announced the most, in favour of another device.
   static let mostInstances = 64
-  /// The most space for the questions of one sweep on a link, without the packet's compression, so
-  /// that they fit into a frame.
-  private static let longestQuestions = 1300
   /// The seconds for which a mere name cannot displace an incomplete instance.
   private static let patience = 1.0
   /// The most instances that are displaced by the instances of one packet.
@@ -24,7 +21,7 @@ struct InterfaceCache: Sendable {
   init(isLoopback: Bool) { self.isLoopback = isLoopback }
 
   /// Takes the instances of a device's answer; false if it names none.
-  mutating func take(_ packet: DNSPacket, _ link: Link, from source: IPAddress, now: Double) -> Bool {
+  mutating func take(_ packet: DNSPacket, from source: IPAddress, now: Double) -> Bool {
     let records = packet.answers + packet.additionals
     var isHeeded = false
     var mayGiveWay = Self.mostGivingWay
@@ -32,7 +29,7 @@ struct InterfaceCache: Sendable {
     for record in records where record.name == ServiceNames.type {
       guard case .pointer(let name) = record.data else { continue }
       let patience = located.contains(name) ? 0 : Self.patience
-      if takePointer(name, record.ttl, link, source, now: now, patience, &mayGiveWay) { isHeeded = true }
+      if takePointer(name, record.ttl, source, now: now, patience, &mayGiveWay) { isHeeded = true }
     }
     guard !instances.isEmpty else { return isHeeded }
     var heard: [DNSName: CachedInstance.HeardAddresses] = [:]
@@ -48,7 +45,6 @@ struct InterfaceCache: Sendable {
         continue
       default: continue
       }
-      instances[record.name]?.link = link
       isHeeded = true
     }
     guard !heard.isEmpty else { return isHeeded }
@@ -63,14 +59,12 @@ struct InterfaceCache: Sendable {
   /// Takes news of an instance; false if it is ignored. The news displaces incomplete instances
   /// that are older than `patience`.
   private mutating func takePointer(
-    _ name: DNSName, _ ttl: UInt32, _ link: Link, _ source: IPAddress, now: Double, _ patience: Double,
-    _ mayGiveWay: inout Int
+    _ name: DNSName, _ ttl: UInt32, _ source: IPAddress, now: Double, _ patience: Double, _ mayGiveWay: inout Int
   ) -> Bool {
     guard name.label(before: ServiceNames.type) != nil else { return false }
     if instances[name] != nil {
       if ttl > 0 {
         instances[name]?.pointer = CachedInstance.Lifetime(ttl: ttl, now: now)
-        instances[name]?.link = link
       } else {
         instances[name]?.pointer.end(now: now)
       }
@@ -85,7 +79,7 @@ struct InterfaceCache: Sendable {
       mayGiveWay -= 1
       remove(leaving)
     }
-    instances[name] = CachedInstance(link, CachedInstance.Lifetime(ttl: ttl, now: now), from: source, now: now)
+    instances[name] = CachedInstance(CachedInstance.Lifetime(ttl: ttl, now: now), from: source, now: now)
     shares[source, default: 0] += 1
     return true
   }
@@ -113,41 +107,6 @@ struct InterfaceCache: Sendable {
     for name in Array(instances.keys) where instances[name]?.forget(now: now) == false { remove(name) }
   }
 
-  /// The missing questions for each link: the questions that have waited longest, as many as fit
-  /// into a packet.
-  mutating func questions(now: Double) -> [Link: [DNSQuestion]] {
-    let waiting = instances.sorted {
-      ($0.value.askAt, $0.value.since) != ($1.value.askAt, $1.value.since)
-        ? ($0.value.askAt, $0.value.since) < ($1.value.askAt, $1.value.since)
-        : $0.key.wire.lexicographicallyPrecedes($1.key.wire)
-    }
-    var asking: [Link: [DNSQuestion]] = [:]
-    var taken: [Link: Int] = [:]
-    for (name, known) in waiting {
-      let questions = instances[name]?.questions(name, now: now) ?? []
-      guard !questions.isEmpty else { continue }
-      // Questions that do not fit wait, with all questions that have waited for a shorter time.
-      let length = questions.reduce(taken[known.link] ?? 0) { $0 + $1.name.wire.count + 4 }
-      taken[known.link] = length
-      guard length <= Self.longestQuestions else { continue }
-      asking[known.link, default: []] += questions
-      instances[name]?.hasAsked(now: now)
-    }
-    return asking
-  }
-
   /// When the next record expires.
   var expiry: Double { instances.values.reduce(.infinity) { min($0, $1.expiry) } }
-
-  /// When the next question is due.
-  func nextQuestion(now: Double) -> Double {
-    instances.values.reduce(.infinity) { min($0, $1.nextQuestion(now: now)) }
-  }
-
-  /// The instances that other devices need not announce again, each with its remaining seconds.
-  func knownPointers(now: Double) -> [DNSRecord] {
-    instances.filter { $1.pointer.isFresh(now: now) && !$1.pointer.isEnding(now: now) }
-      .sorted { $0.key.wire.lexicographicallyPrecedes($1.key.wire) }
-      .map { DNSRecord(ServiceNames.type, .pointer($0.key), ttl: UInt32($0.value.pointer.expires - now)) }
-  }
 }

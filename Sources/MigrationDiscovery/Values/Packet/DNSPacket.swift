@@ -1,4 +1,5 @@
-/// A packet of multicast DNS (RFC 1035 §4.1, RFC 6762 §18).
+/// A packet of multicast DNS (RFC 1035 §4.1, RFC 6762 §18), with the records that announce a service:
+/// those of other types and classes, and questions of other classes, are left out.
 ///
 /// A packet that can be read can be written, and reading it again gives an equal packet.
 package struct DNSPacket: Hashable, Sendable {
@@ -8,12 +9,10 @@ package struct DNSPacket: Hashable, Sendable {
   /// compression.
   package static let longest = 65_535
 
-  package var id: UInt16 = 0
   /// The second word of the header.
   package var flags: UInt16
   package var questions: [DNSQuestion] = []
   package var answers: [DNSRecord] = []
-  package var authorities: [DNSRecord] = []
   package var additionals: [DNSRecord] = []
 
   /// A question without answers.
@@ -25,19 +24,15 @@ package struct DNSPacket: Hashable, Sendable {
   /// Whether it is an ordinary question or answer: other operations and failures are ignored (RFC
   /// 6762 §18.3, §18.11).
   package var isPlain: Bool { flags & 0x780f == 0 }
-  /// Whether more known answers follow in other packets (RFC 6762 §7.2).
-  package var isTruncated: Bool {
-    get { flags & 0x0200 != 0 }
-    set { flags = newValue ? flags | 0x0200 : flags & ~0x0200 }
-  }
 }
 
 extension DNSPacket {
-  /// Reads a packet. Bytes behind its last record are ignored.
+  /// Reads a packet. Its number, its authorities and bytes behind its last record are ignored.
   package init(_ bytes: [UInt8], longest: Int = MulticastDNS.longestPacket) throws(Mistake) {
     guard bytes.count <= longest else { throw .tooLong }
     var reader = Reader(bytes)
-    self.init(id: try reader.word(), flags: try reader.word())
+    _ = try reader.word()
+    self.init(flags: try reader.word())
     var counts: [Int] = []
     for _ in 0..<4 { counts.append(Int(try reader.word())) }
     let records = counts[1] + counts[2] + counts[3]
@@ -45,23 +40,20 @@ extension DNSPacket {
     guard counts[0] * Reader.shortestQuestion + records * Reader.shortestRecord <= reader.left else {
       throw .truncated
     }
-    for _ in 0..<counts[0] { questions.append(try reader.question()) }
-    for _ in 0..<counts[1] { answers.append(try reader.record()) }
-    for _ in 0..<counts[2] { authorities.append(try reader.record()) }
-    for _ in 0..<counts[3] { additionals.append(try reader.record()) }
+    for _ in 0..<counts[0] { if let question = try reader.question() { questions.append(question) } }
+    for _ in 0..<counts[1] { if let record = try reader.record() { answers.append(record) } }
+    for _ in 0..<counts[2] { _ = try reader.record() }
+    for _ in 0..<counts[3] { if let record = try reader.record() { additionals.append(record) } }
   }
 
-  /// The packet in its sent form. Plain resolvers do not expect compression in SRV records (RFC
-  /// 6762 §18.14).
-  package func encoded(compressingTargets: Bool = true) -> [UInt8] {
-    var writer = Writer(compressesTargets: compressingTargets)
-    writer.word(id)
+  /// The packet in its sent form.
+  package func encoded() -> [UInt8] {
+    var writer = Writer()
+    writer.word(0)
     writer.word(flags)
-    for count in [questions.count, answers.count, authorities.count, additionals.count] { writer.word(UInt16(count)) }
+    for count in [questions.count, answers.count, 0, additionals.count] { writer.word(UInt16(count)) }
     for question in questions { writer.question(question) }
-    for record in answers { writer.record(record) }
-    for record in authorities { writer.record(record) }
-    for record in additionals { writer.record(record) }
+    for record in answers + additionals { writer.record(record) }
     return writer.bytes
   }
 
@@ -131,8 +123,8 @@ package struct DNSName: Hashable, Sendable {
   package func hash(into hasher: inout Hasher) { hasher.combine(folded) }
 }
 
-/// A resource record (RFC 1035 §4.1.3), with the cache-flush bit separate from its class (RFC 6762
-/// §10.2).
+/// A resource record of the Internet class (RFC 1035 §4.1.3), with the cache-flush bit separate from the
+/// class (RFC 6762 §10.2).
 package struct DNSRecord: Hashable, Sendable {
   package let name: DNSName
   package let data: DNSRecordData
@@ -140,52 +132,30 @@ package struct DNSRecord: Hashable, Sendable {
   package var ttl: UInt32
   /// Whether it replaces all older records of its name and type.
   package var flushes: Bool
-  /// The class without the cache-flush bit.
-  package let recordClass: UInt16
 
-  package init(
-    _ name: DNSName, _ data: DNSRecordData, ttl: UInt32, flushes: Bool = false,
-    recordClass: UInt16 = DNSQuestion.internet
-  ) {
+  package init(_ name: DNSName, _ data: DNSRecordData, ttl: UInt32, flushes: Bool = false) {
     self.name = name
     self.data = data
     self.ttl = ttl
     self.flushes = flushes
-    self.recordClass = recordClass
   }
 
   package var type: DNSType { data.type }
 
   /// Whether two records say the same, apart from their lifetimes and cache-flush bits.
-  package func says(_ other: DNSRecord) -> Bool {
-    recordClass == other.recordClass && data == other.data && name == other.name
-  }
+  package func says(_ other: DNSRecord) -> Bool { data == other.data && name == other.name }
 }
 
-/// A question (RFC 1035 §4.1.2), with the bit for a unicast answer separate from its class (RFC
-/// 6762 §5.4).
+/// A question for records of the Internet class (RFC 1035 §4.1.2). The bit for a unicast answer is
+/// ignored: every answer goes to all devices (RFC 6762 §5.4).
 package struct DNSQuestion: Hashable, Sendable {
-  /// The class of the Internet.
-  package static let internet: UInt16 = 1
-  /// Any class.
-  package static let anyClass: UInt16 = 255
-
   package let name: DNSName
   package let type: DNSType
-  /// Whether the asker accepts a unicast answer (QU).
-  package let wantsUnicast: Bool
-  /// The class without that bit.
-  package let questionClass: UInt16
 
-  package init(_ name: DNSName, _ type: DNSType, wantsUnicast: Bool = false, questionClass: UInt16 = internet) {
+  package init(_ name: DNSName, _ type: DNSType) {
     self.name = name
     self.type = type
-    self.wantsUnicast = wantsUnicast
-    self.questionClass = questionClass
   }
-
-  /// Whether it asks for records of the Internet class.
-  var isInternet: Bool { questionClass == Self.internet || questionClass == Self.anyClass }
 }
 
 /// The type of a record, or of the records that a question asks for.
@@ -198,7 +168,6 @@ package struct DNSType: RawRepresentable, Hashable, Sendable {
   package static let txt = DNSType(rawValue: 16)
   package static let aaaa = DNSType(rawValue: 28)
   package static let srv = DNSType(rawValue: 33)
-  package static let nsec = DNSType(rawValue: 47)
   /// In questions: every type.
   package static let any = DNSType(rawValue: 255)
 }
@@ -211,10 +180,6 @@ package enum DNSRecordData: Hashable, Sendable {
   case service(ServiceLocation)
   /// TXT: strings, each with its length before it, as received.
   case text([UInt8])
-  /// NSEC: the next name, and the bitmap of types as received (RFC 4034 §4.1.2).
-  case types(next: DNSName, bitmap: [UInt8])
-  /// Any other type, or a class other than the Internet's: bytes as received.
-  case opaque(DNSType, [UInt8])
 
   package var type: DNSType {
     switch self {
@@ -222,20 +187,6 @@ package enum DNSRecordData: Hashable, Sendable {
     case .pointer: .ptr
     case .service: .srv
     case .text: .txt
-    case .types: .nsec
-    case .opaque(let type, _): type
-    }
-  }
-
-  /// The data in its sent form without compression, for comparing simultaneous probes (RFC 6762
-  /// §8.2).
-  var uncompressed: [UInt8] {
-    switch self {
-    case .address(let address): address.bytes
-    case .pointer(let name): name.wire
-    case .service(let location): location.numbers + location.target.wire
-    case .text(let bytes), .opaque(_, let bytes): bytes
-    case .types(let next, let bitmap): next.wire + bitmap
     }
   }
 }

@@ -9,41 +9,6 @@ package struct Link: Hashable, Comparable, Sendable {
   }
 }
 
-/// The sender of a packet. The scope of an IPv6 link-local address is the interface of the packet's
-/// link.
-package struct Source: Hashable, Sendable {
-  package let address: IPAddress
-  package let port: UInt16
-
-  /// Whether a plain resolver sent it, which does not know multicast (RFC 6762 §6.7).
-  var isLegacy: Bool { port != MulticastDNS.port }
-}
-
-/// The links of this device, as given by the caller.
-extension [Link: [IPAddress]] {
-  private static let mostInterfaces = 64
-  private static let mostAddresses = 16
-
-  /// The usable links, each with the addresses of its interface that may be announced there,
-  /// without duplicates and in the same order for the same set. A loopback address is announced
-  /// only if the interface has no other address.
-  var usable: [Link: [IPAddress]] {
-    var byInterface: [UInt32: Set<IPAddress>] = [:]
-    for (link, addresses) in self {
-      byInterface[link.interface, default: []].formUnion(addresses.lazy.filter(\.isDevice))
-    }
-    let heeded = Set(byInterface.keys.sorted().prefix(Self.mostInterfaces))
-    var usable: [Link: [IPAddress]] = [:]
-    for link in keys where heeded.contains(link.interface) {
-      let all = byInterface[link.interface] ?? []
-      let outside = all.filter { !$0.isLoopback }
-      let told = (outside.isEmpty ? all : outside).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
-      if !told.isEmpty { usable[link] = Array(told.prefix(Self.mostAddresses)) }
-    }
-    return usable
-  }
-}
-
 /// An IPv4 or IPv6 address, as bytes in network order.
 package struct IPAddress: Hashable, Sendable {
   /// 4 or 16 bytes.

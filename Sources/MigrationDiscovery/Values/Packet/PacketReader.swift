@@ -25,29 +25,31 @@ extension DNSPacket {
       return UInt16(bytes[at]) << 8 | UInt16(bytes[at + 1])
     }
 
-    mutating func question() throws(DNSPacket.Mistake) -> DNSQuestion {
-      let name = try name()
-      let type = DNSType(rawValue: try word())
-      let word = try word()
-      return DNSQuestion(name, type, wantsUnicast: word & 0x8000 != 0, questionClass: word & 0x7fff)
+    /// The class of the Internet, and any class.
+    private static let (internet, anyClass): (UInt16, UInt16) = (1, 255)
+
+    mutating func question() throws(DNSPacket.Mistake) -> DNSQuestion? {
+      let question = DNSQuestion(try name(), DNSType(rawValue: try word()))
+      return [Self.internet, Self.anyClass].contains(try word() & 0x7fff) ? question : nil
     }
 
-    mutating func record() throws(DNSPacket.Mistake) -> DNSRecord {
+    mutating func record() throws(DNSPacket.Mistake) -> DNSRecord? {
       let name = try name()
       let type = DNSType(rawValue: try word())
       let word = try word()
       let ttl = UInt32(try self.word()) << 16 | UInt32(try self.word())
       let length = Int(try self.word())
       guard length <= left else { throw .truncated }
-      let recordClass = word & 0x7fff
-      let data =
-        recordClass == DNSQuestion.internet
-        ? try data(type, to: at + length) : .opaque(type, take(to: at + length))
-      return DNSRecord(name, data, ttl: ttl, flushes: word & 0x8000 != 0, recordClass: recordClass)
+      let end = at + length
+      guard word & 0x7fff == Self.internet, let data = try data(type, to: end) else {
+        at = end
+        return nil
+      }
+      return DNSRecord(name, data, ttl: ttl, flushes: word & 0x8000 != 0)
     }
 
-    /// Reads exactly up to `end`, which is inside the packet.
-    private mutating func data(_ type: DNSType, to end: Int) throws(DNSPacket.Mistake) -> DNSRecordData {
+    /// Reads exactly up to `end`, which is inside the packet; nil for data of another type.
+    private mutating func data(_ type: DNSType, to end: Int) throws(DNSPacket.Mistake) -> DNSRecordData? {
       let data: DNSRecordData
       switch type {
       case .a, .aaaa:
@@ -59,14 +61,10 @@ extension DNSPacket {
         guard end - at > 6 else { throw .length }
         data = .service(
           ServiceLocation(priority: try word(), weight: try word(), port: try word(), target: try name()))
-      case .nsec:
-        let next = try name()
-        guard at <= end else { throw .length }
-        return .types(next: next, bitmap: take(to: end))
       case .txt:
         return .text(take(to: end))
       default:
-        return .opaque(type, take(to: end))
+        return nil
       }
       guard at == end else { throw .length }
       return data
@@ -126,24 +124,21 @@ extension DNSPacket {
     private static let farthest = 0x3fff
 
     private(set) var bytes: [UInt8] = []
-    private let compressesTargets: Bool
     /// The positions of the ends of names, in their sent form, byte for byte.
     private var places: [ArraySlice<UInt8>: Int] = [:]
-
-    init(compressesTargets: Bool) { self.compressesTargets = compressesTargets }
 
     mutating func word(_ value: UInt16) { bytes += [UInt8(value >> 8), UInt8(value & 0xff)] }
 
     mutating func question(_ question: DNSQuestion) {
       name(question.name)
       word(question.type.rawValue)
-      word(question.questionClass | (question.wantsUnicast ? 0x8000 : 0))
+      word(1)
     }
 
     mutating func record(_ record: DNSRecord) {
       name(record.name)
       word(record.type.rawValue)
-      word(record.recordClass | (record.flushes ? 0x8000 : 0))
+      word(record.flushes ? 0x8001 : 1)
       word(UInt16(record.ttl >> 16))
       word(UInt16(record.ttl & 0xffff))
       let lengthAt = bytes.count
@@ -160,11 +155,8 @@ extension DNSPacket {
       case .pointer(let target): name(target)
       case .service(let location):
         bytes += location.numbers
-        if compressesTargets { name(location.target) } else { bytes += location.target.wire }
-      case .text(let content), .opaque(_, let content): bytes += content
-      case .types(let next, let bitmap):
-        name(next)
-        bytes += bitmap
+        name(location.target)
+      case .text(let content): bytes += content
       }
     }
 
