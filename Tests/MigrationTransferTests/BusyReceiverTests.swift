@@ -98,7 +98,7 @@ import Testing
   @Test func `a code answers for three proofs in all runs, and then there is no connection any more`() throws {
     let (receiver, home) = (try StrangeReceiver(), try Scratch())
     let store = TransferStore(home: home.at("home"))
-    for _ in 0..<PairingCodes.triesPerCode {
+    for _ in 0..<PairingCode.tries {
       let sender = try RunningSender([source.at("file")], to: receiver.port, store: store, code: receiver.code)
       var connection = try receiver.accept()
       try receiver.exchangeShares(&connection)

@@ -17,7 +17,7 @@ struct ReceiverConnections: Sendable {
     /// Its worker reads PAIR_A.
     case sharing
     /// Its worker reads the proof of a code, or keeps it.
-    case exchanging(PairingCodes.Number)
+    case exchanging(ReceiverCodes.Number)
     /// Its code is spent; its worker sends the receiver's proof of the code.
     case confirming
     case welcoming(ConnectionMode)
@@ -156,7 +156,7 @@ struct ReceiverConnections: Sendable {
 
   /// A connection gets a share for a code. Its sender may spend a try on it, so that it makes room
   /// later than others.
-  mutating func share(_ id: ConnectionID, _ number: PairingCodes.Number, now: Double) {
+  mutating func share(_ id: ConnectionID, _ number: ReceiverCodes.Number, now: Double) {
     if let visitor = visitors[id] { admission.advance(visitor.ticket, to: .proving, now: now) }
     advance(id, to: .exchanging(number))
   }

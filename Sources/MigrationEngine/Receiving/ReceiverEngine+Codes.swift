@@ -55,10 +55,10 @@ extension ReceiverEngine {
     switch result {
     case .success(let code):
       codes.issue(code, now: now)
-      if settings.hasGivenCode { return tell(.codeAwaited(lifetime: PairingCodes.lifetime)) }
+      if settings.hasGivenCode { return tell(.codeAwaited(lifetime: ReceiverCodes.lifetime)) }
       // It is shown together with the place.
       if relayWait.isFirst { return codes.noteInterlude() }
-      tell(.code(code, lifetime: PairingCodes.lifetime, place: relayWait.place))
+      tell(.code(code, lifetime: ReceiverCodes.lifetime, place: relayWait.place))
     // The next try is when no sender is here.
     case .failure(let fault): if phase.isEngaged { lacksCode = true } else { endRun(.failure(fault)) }
     }

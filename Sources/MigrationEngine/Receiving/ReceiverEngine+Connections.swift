@@ -160,7 +160,7 @@ extension ReceiverEngine {
     case .postponed: turnAway(id, .busy)
     case .refused(let reason): turnAway(id, reason)
     case .wrong(let attempt, let left):
-      tell(.wrongCode(attempt: attempt, allowed: PairingCodes.triesPerCode, from: remote.host, left: left))
+      tell(.wrongCode(attempt: attempt, allowed: PairingCode.tries, from: remote.host, left: left))
       if !codes.isOpen { act(.forgetCode) }
       turnAway(id, .codeMismatch)
     case .right:

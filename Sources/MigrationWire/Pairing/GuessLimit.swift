@@ -49,7 +49,7 @@ package struct GuessLimit: Equatable, Sendable {
   package var left: Int { Self.most - spent }
 
   /// Whether a network has guessed wrong lately.
-  func hasGuessed(_ network: String) -> Bool { guessers[network] != nil }
+  package func hasGuessed(_ network: String) -> Bool { guessers[network] != nil }
 
   /// Whether the next guess from a network has to wait.
   package func delays(_ network: String, isStated: Bool = false, now: Double) -> Bool {
@@ -89,7 +89,7 @@ package struct GuessLimit: Equatable, Sendable {
 
   /// When the next guess from a network may be compared. Only a relay's word may say which network
   /// it is (Protocol §A.1).
-  func delayEnd(of network: String, isStated: Bool) -> Double {
+  package func delayEnd(of network: String, isStated: Bool) -> Double {
     let guesser = guessers[network]
     let share = isStated || guesser.map { $0.ofThisWait > 0 } == true ? 1 : Self.shareOfOthers
     let own = guesser.map { $0.last + Self.delay(after: $0.count) } ?? -.infinity

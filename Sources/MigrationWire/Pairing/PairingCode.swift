@@ -1,5 +1,8 @@
 /// The eight digits that a person copies from the receiver to the sender (Protocol §4.3).
 package struct PairingCode: Hashable, Sendable {
+  /// How often it may be tried: at its receiver, and at its sender.
+  package static let tries = 3
+
   /// The reason why a typed text is no code.
   package enum Mistake: Error, Equatable, Sendable {
     /// Not eight digits.

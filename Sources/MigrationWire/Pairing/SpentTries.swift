@@ -25,7 +25,7 @@ package struct SpentTries: Equatable, Sendable {
 
   /// How many tries a code has left.
   package func left(_ check: UInt128) -> Int {
-    max(0, PairingCodes.triesPerCode - (codes.first { $0.check == check }?.tries ?? 0))
+    max(0, PairingCode.tries - (codes.first { $0.check == check }?.tries ?? 0))
   }
 
   /// Spends one try of a code, before the sender sends a value that depends on the code. False if
@@ -33,7 +33,7 @@ package struct SpentTries: Equatable, Sendable {
   package mutating func spend(_ check: UInt128) -> Bool {
     let left = left(check)
     guard left > 0 else { return false }
-    set(check, PairingCodes.triesPerCode - left + 1)
+    set(check, PairingCode.tries - left + 1)
     return true
   }
 

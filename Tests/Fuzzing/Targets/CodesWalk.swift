@@ -1,11 +1,12 @@
 import FuzzDriver
+import MigrationEngine
 import MigrationWire
 
 /// Codes are issued, tried and taken. No code is compared more often than it has tries, and no wait
 /// has more guesses than it may.
 struct CodesWalk {
   private var input: InputBytes
-  private var codes = PairingCodes()
+  private var codes = ReceiverCodes()
   private var now = 0.0
   private var number = 0
   private var compared: [Int: Int] = [:]
@@ -17,26 +18,26 @@ struct CodesWalk {
     while !input.isEmpty {
       step()
       promise(codes.guessesLeft == GuessLimit.most - guesses, "guesses are counted wrongly")
-      promise(codes.tries <= PairingCodes.triesPerCode, "a code has too many tries")
-      promise(codes.guessers.reduce(0) { $0 + $1.count } <= guesses, "more guesses are told than there were")
-      if let expiry = codes.expiry { promise(expiry <= now + PairingCodes.lifetime, "a code lives too long") }
+      if let expiry = codes.expiry { promise(expiry <= now + ReceiverCodes.lifetime, "a code lives too long") }
     }
   }
 
   private mutating func step() {
-    let network = "\(input.number(below: 5))"
+    let remote = Remote(host: "\(input.number(below: 5))", network: "\(input.number(below: 5))")
     switch input.byte() % 10 {
-    case 0, 1: if codes.wantsCode { number = codes.issue(now: now) }
-    case 2, 3, 4:
+    case 0, 1: if codes.isWanted { number = codes.issue(PairingCode(number: 1), now: now) }
+    case 2, 3, 4, 5, 6:
       let tried = max(0, number - input.number(below: 2))
-      guard codes.attempt(tried, from: network, now: now) == .compare else { return }
+      let isRight = input.byte() % 4 == 0
+      switch codes.judge(tried, isRight, from: remote, now: now) {
+      case .refused, .postponed: return
+      case .right: promise(isRight && codes.isTaken, "a code that was matched is not taken")
+      case .wrong: promise(!isRight, "a right code is refused")
+      }
       promise(tried == number, "an old code is compared")
       compared[tried, default: 0] += 1
       guesses += 1
-      promise(compared[tried, default: 0] <= PairingCodes.triesPerCode, "a code is compared too often")
-      if input.flag() { _ = codes.mismatched(tried) }
-    case 5: if codes.matched(number, from: network) { promise(codes.isTaken, "a code that was matched is not taken") }
-    case 6: _ = codes.mismatched(number)
+      promise(compared[tried, default: 0] <= PairingCode.tries, "a code is compared too often")
     case 7:
       now += input.seconds()
       _ = codes.expire(now: now)
