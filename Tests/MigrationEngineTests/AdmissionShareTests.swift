@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test func `tokens accumulate at a rate, up to the size of the bucket`() {
-    var tokens = AdmissionOrder.Tokens(rate: 10, burst: 2)
+    var tokens = Admission.Tokens(rate: 10, burst: 2)
     /// How many tokens are there.
     func take(at now: Double) -> Int {
       var count = 0

@@ -210,6 +210,21 @@ import Testing
     expect(!isKnown("h2"))
   }
 
+  @Test func `strangers cannot take the places of known addresses`() {
+    var connections = ReceiverConnections()
+    connections.noteHost("known")
+    for number in 0..<1000 as Range<UInt64> {
+      _ = connections.arrive(ConnectionID(number), remote("h\(number)"), now: 0, chance: number)
+      connections.heard(ConnectionID(number))
+      _ = connections.letIn(now: 0, isEngaged: false)
+    }
+    let known = ConnectionID(1000)
+    expect(connections.arrive(known, remote("known"), now: 0, chance: 0) == nil)
+    connections.heard(known)
+    let entry = connections.letIn(now: 0, isEngaged: true)
+    expect(entry?.0 == known && entry?.evicted == nil)
+  }
+
   @Test func `chance continues by itself, and with the numbers stirred in`() {
     var chance = ReceiverConnections.Chance()
     expect(Set((0..<100).map { _ in chance.next() }).count, is: 100)
@@ -236,7 +251,7 @@ import Testing
     late.receive()
     _ = late.feed(.asked(Script.id(3), .join))
     _ = late.feed(.joining(Script.id(3), Join(session: Script.session, stream: 0)))
-    expect(late.engine.connections.placesTaken, is: 0)
+    expect(late.engine.connections.strangers.count + late.engine.connections.familiar.count, is: 0)
   }
 
   @Test func `a joining connection that has to make room is dropped`() {

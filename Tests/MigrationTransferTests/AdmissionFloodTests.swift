@@ -51,8 +51,6 @@ import Testing
 
   /// A millisecond after another: the flood, the honest device, and the admission between.
   private struct World {
-    private typealias Ticket = Admission.Ticket
-
     private static let step = 0.001
     /// How long the honest device takes from one step to the next: a network of another continent
     /// does not fit the moment that is sure, one of the same does.
@@ -60,10 +58,11 @@ import Testing
 
     private let flood: Flood
     private var dice: Generator
-    private var admission = Admission()
+    private var admission = Admission(Admission.forStrangers)
+    private var last: UInt64 = 0
     private var now = 0.0
     private var due = 0.0
-    private var honest: (ticket: Ticket, stage: Admission.Stage, moves: Double)?
+    private var honest: (id: ConnectionID, stage: Admission.Stage, moves: Double)?
     private var redials = 0.0
     private var pause = 0.1
 
@@ -89,37 +88,39 @@ import Testing
       return limit
     }
 
-    private func origin(_ host: Int) -> Admission.Origin {
+    /// Another connection of a host has arrived.
+    private mutating func arrive(_ host: Int) -> (ConnectionID, turnedAway: ConnectionID?) {
       let address = SocketAddress(numeric: "10.0.\(host >> 8).\(host & 255)", port: 0) ?? .loopback(port: 0)
-      return Admission.Origin(
-        address: address.hostDescription, network: AddressRange(address).description, isFamiliar: false)
+      last += 1
+      let remote = Remote(host: address.hostDescription, network: AddressRange(address).description)
+      return (ConnectionID(last), admission.arrive(ConnectionID(last), from: remote, now: now, chance: dice.next()))
     }
 
     private mutating func comeFlood() {
       let host = flood.isOwnAddress ? 0 : 1 + Int(dice.next() % UInt64(flood.hosts))
-      let (ticket, turnedAway) = admission.arrive(origin(host), now: now, chance: dice.next())
+      let (id, turnedAway) = arrive(host)
       if let turnedAway { gone(turnedAway) }
-      if flood.conduct != .nothing { admission.heard(ticket) }
+      if flood.conduct != .nothing { admission.heard(id) }
     }
 
     private mutating func letIn() {
-      for ticket in admission.expire(now: now) { gone(ticket) }
-      while let (ticket, evicted) = admission.letIn(now: now, isEngaged: flood.isEngaged, chance: dice.next()) {
+      for id in admission.expire(now: now) { gone(id) }
+      while let (id, evicted) = admission.letIn(now: now, isPaced: flood.isEngaged, chance: dice.next()) {
         if let evicted { gone(evicted) }
-        if ticket == honest?.ticket {
+        if id == honest?.id {
           honest?.stage = .greeting
           honest?.moves = now + Self.roundTrip
         } else {
           if flood.conduct.rawValue >= Conduct.handshake.rawValue {
-            admission.advance(ticket, to: .secured, now: now + 0.001)
+            admission.advance(id, to: .secured, now: now + 0.001)
           }
-          if flood.conduct == .request { admission.advance(ticket, to: .asking, now: now + 0.002) }
+          if flood.conduct == .request { admission.advance(id, to: .asking, now: now + 0.002) }
         }
       }
     }
 
-    private mutating func gone(_ ticket: Ticket) {
-      guard ticket == honest?.ticket else { return }
+    private mutating func gone(_ id: ConnectionID) {
+      guard id == honest?.id else { return }
       honest = nil
       redials = now + pause
       pause = min(Backoff.longestBeforeReady, pause * 2)
@@ -127,23 +128,23 @@ import Testing
 
     /// The honest device goes a step further; whether it is through.
     private mutating func goOn() -> Bool {
-      guard let (ticket, stage, moves) = honest else {
+      guard let (id, stage, moves) = honest else {
         guard now >= redials else { return false }
-        let (ticket, turnedAway) = admission.arrive(origin(0), now: now, chance: dice.next())
+        let (id, turnedAway) = arrive(0)
         // Its first record is sent together with the last word of TCP's handshake, or straight
         // after it.
-        honest = (ticket, .silent, now + 0.002)
+        honest = (id, .silent, now + 0.002)
         if let turnedAway { gone(turnedAway) }
         return false
       }
       guard now >= moves else { return false }
       switch stage {
       case .silent:
-        admission.heard(ticket)
+        admission.heard(id)
         honest?.stage = .waiting
       case .waiting: return false
       case .greeting, .secured:
-        admission.advance(ticket, to: stage == .greeting ? .secured : .asking, now: now)
+        admission.advance(id, to: stage == .greeting ? .secured : .asking, now: now)
         honest?.stage = stage == .greeting ? .secured : .asking
       case .asking, .proving: return true
       }

@@ -1,35 +1,9 @@
-/// Decides which connections are let in before READY, in which order, and which of them make room
-/// (Protocol §A.3).
+/// Decides which connections of one kind of origin are let in before READY, in which order, and which of
+/// them make room (Protocol §A.3).
 ///
 /// A value: time, chance and the progress of connections arrive as events. A connection in the
-/// accept queue costs one descriptor; a connection that was let in also has a thread. Addresses of
-/// known senders have places of their own.
+/// accept queue costs one descriptor; a connection that was let in also has a thread.
 package struct Admission: Sendable {
-  /// Names one connection before READY.
-  package struct Ticket: Hashable, Comparable, Sendable {
-    fileprivate let number: UInt64
-    /// Whether the connection comes from the address of a known sender.
-    package let isFamiliar: Bool
-
-    package static func < (left: Ticket, right: Ticket) -> Bool { left.number < right.number }
-  }
-
-  /// The origin of a connection.
-  package struct Origin: Hashable, Sendable {
-    package let address: String
-    /// The network that shares places with this address; the address itself where every address
-    /// counts separately.
-    package let network: String
-    /// Whether a known sender was last seen at the address.
-    package let isFamiliar: Bool
-
-    package init(address: String, network: String, isFamiliar: Bool) {
-      self.address = address
-      self.network = network
-      self.isFamiliar = isFamiliar
-    }
-  }
-
   /// The progress of a connection.
   package enum Stage: Int, Comparable, Sendable {
     /// Its first record has not arrived.
@@ -48,7 +22,8 @@ package struct Admission: Sendable {
     package static func < (left: Stage, right: Stage) -> Bool { left.rawValue < right.rawValue }
   }
 
-  /// The most connections of one kind of origin.
+  /// The most connections of one kind of origin: of strangers, or of addresses at which a known sender was
+  /// seen last.
   package struct Capacity: Sendable {
     package let acceptQueue: Int
     package let inside: Int
@@ -67,57 +42,176 @@ package struct Admission: Sendable {
   /// accept queue's places are taken.
   package static let shortPatience = 1.0
 
-  private var strangers = AdmissionOrder(Admission.forStrangers)
-  private var familiar = AdmissionOrder(Admission.forFamiliar)
-  private var last: UInt64 = 0
+  private struct Visitor: Sendable {
+    let address: Int
+    let network: Int
+    var stage = Stage.silent
+    /// When the connection arrived, was let in, or last made progress.
+    var moved: Double
 
-  package init() {}
-
-  package var count: Int { strangers.count + familiar.count }
-
-  /// A connection has arrived. Returns its ticket, and the connection that is turned away for lack
-  /// of room, which may be the new one.
-  package mutating func arrive(_ origin: Origin, now: Double, chance: UInt64) -> (Ticket, turnedAway: Ticket?) {
-    last += 1
-    let ticket = Ticket(number: last, isFamiliar: origin.isFamiliar)
-    return (ticket, withOrder(of: ticket) { $0.arrive(ticket, origin, now: now, chance: chance) })
+    var isInside: Bool { stage >= .greeting }
   }
 
-  /// Turns one connection in the accept queue away, because there is no descriptor to keep it with;
-  /// nil when the accept queue is empty.
-  package mutating func dismissOne(chance: UInt64) -> Ticket? {
-    strangers.dismissOne(chance) ?? familiar.dismissOne(chance)
+  /// The first, second and third number to compare; the lowest rank is chosen.
+  private typealias Rank = (Int, Int, Int)
+
+  private let places: Capacity
+  private var visitors: [ConnectionID: Visitor] = [:]
+  private var networks = AdmissionShares<String>()
+  private var addresses = AdmissionShares<String>()
+  private var tokens: Tokens
+  private(set) var inside = 0
+
+  package init(_ places: Capacity) {
+    self.places = places
+    tokens = Tokens(rate: places.rate, burst: places.burst)
+  }
+
+  package var count: Int { visitors.count }
+  private var acceptQueue: Int { visitors.count - inside }
+
+  // MARK: The accept queue
+
+  /// A connection has arrived. Returns the connection that is turned away for lack of room, which
+  /// may be the new one.
+  package mutating func arrive(
+    _ id: ConnectionID, from remote: Remote, now: Double, chance: UInt64
+  ) -> ConnectionID? {
+    visitors[id] = Visitor(
+      address: addresses.arrive(remote.host), network: networks.arrive(remote.network), moved: now)
+    return acceptQueue > places.acceptQueue ? dismissOne(chance: chance) : nil
+  }
+
+  /// Turns one connection in the accept queue away; nil when that is empty. It belongs to the network and
+  /// the address with most connections; silent connections are chosen first, and chance decides among equals.
+  package mutating func dismissOne(chance: UInt64) -> ConnectionID? {
+    let chosen = choose(chance) { visitor -> Rank? in
+      if visitor.isInside { return nil }
+      return (-networks[visitor.network].all, -addresses[visitor.address].all, visitor.stage.rawValue)
+    }
+    if let chosen { leave(chosen) }
+    return chosen
   }
 
   /// The first record of a connection in the accept queue has arrived.
-  package mutating func heard(_ ticket: Ticket) { withOrder(of: ticket) { $0.heard(ticket) } }
+  package mutating func heard(_ id: ConnectionID) {
+    if visitors[id]?.stage == .silent { visitors[id]?.stage = .waiting }
+  }
 
   /// Removes and returns the connections whose time in the accept queue has ended.
-  package mutating func expire(now: Double) -> [Ticket] { strangers.expire(now: now) + familiar.expire(now: now) }
-
-  /// Lets the next connection in, if one waits and has a place; connections from known addresses
-  /// come first. Also returns the connection that has to make room, if any. While a session runs,
-  /// connections are let in only at the rate that it tolerates.
-  package mutating func letIn(now: Double, isEngaged: Bool, chance: UInt64) -> (Ticket, evicted: Ticket?)? {
-    familiar.letIn(now: now, isPaced: isEngaged, chance: chance)
-      ?? strangers.letIn(now: now, isPaced: isEngaged, chance: chance)
+  package mutating func expire(now: Double) -> [ConnectionID] {
+    let over = visitors.filter { !$0.value.isInside && deadline(of: $0.value) <= now }.keys.sorted()
+    for id in over { leave(id) }
+    return over
   }
 
-  /// The next moment at which something may change without an event.
-  package func nextMoment(now: Double, isEngaged: Bool) -> Double? {
-    [strangers, familiar].compactMap { $0.nextMoment(now: now, isPaced: isEngaged) }.min()
+  private func deadline(of visitor: Visitor) -> Double {
+    let isPressed = acceptQueue * 2 > places.acceptQueue
+    return visitor.moved + (isPressed && visitor.stage == .silent ? Self.shortPatience : ReadyLimits.acceptQueue)
   }
+
+  // MARK: Letting in
+
+  /// Lets one connection in, if one waits and has a place. It belongs to the network and the
+  /// address with fewest connections inside; chance decides among equals. Also returns the
+  /// connection that has to make room, if any. While a session runs, connections are let in only at the
+  /// rate that it tolerates: `isPaced`.
+  package mutating func letIn(
+    now: Double, isPaced: Bool, chance: UInt64
+  ) -> (ConnectionID, evicted: ConnectionID?)? {
+    let chosen = choose(chance) { visitor -> Rank? in
+      visitor.stage == .waiting ? (networks.inside(visitor.network), addresses.inside(visitor.address), 0) : nil
+    }
+    guard let chosen, let newcomer = visitors[chosen], !isPaced || tokens.isThere(now: now) else { return nil }
+    var evicted: ConnectionID?
+    if inside >= places.inside {
+      guard let victim = chooseVictim(for: newcomer, now, chance) else { return nil }
+      leave(victim)
+      evicted = victim
+    }
+    if isPaced { tokens.take() }
+    networks.enter(newcomer.network)
+    addresses.enter(newcomer.address)
+    inside += 1
+    visitors[chosen]?.stage = .greeting
+    visitors[chosen]?.moved = now
+    return (chosen, evicted)
+  }
+
+  /// Chooses the connection inside that gives up its place: its grace has ended, and its network
+  /// and address have more than their share.
+  private func chooseVictim(for newcomer: Visitor, _ now: Double, _ chance: UInt64) -> ConnectionID? {
+    choose(chance) { visitor -> Rank? in
+      guard visitor.isInside, visitor.moved + Self.grace <= now, hasMore(visitor, than: newcomer) else {
+        return nil
+      }
+      return (-networks.inside(visitor.network), -addresses.inside(visitor.address), visitor.stage.rawValue)
+    }
+  }
+
+  /// Whether one connection has more places than its share compared with another: networks are
+  /// compared first, and addresses within a network. Connections of one address are equal.
+  private func hasMore(_ visitor: Visitor, than other: Visitor) -> Bool {
+    if visitor.network != other.network { return networks.inside(visitor.network) > networks.inside(other.network) }
+    return visitor.address == other.address || addresses.inside(visitor.address) > addresses.inside(other.address)
+  }
+
+  /// The next moment at which something may change without an event: a time in the accept queue or
+  /// a grace ends, or a token is available.
+  package func nextMoment(now: Double, isPaced: Bool) -> Double? {
+    var next: Double?
+    var grace: Double?
+    var isAnyWaiting = false
+    for visitor in visitors.values {
+      if visitor.isInside {
+        let end = visitor.moved + Self.grace
+        if end > now { grace = min(grace ?? end, end) }
+      } else {
+        let end = deadline(of: visitor)
+        next = min(next ?? end, end)
+        if visitor.stage == .waiting { isAnyWaiting = true }
+      }
+    }
+    guard isAnyWaiting else { return next }
+    var entry: Double? = isPaced ? tokens.next : nil
+    if inside >= places.inside { entry = grace.map { max($0, entry ?? $0) } }
+    return entry.map { min($0, next ?? $0) } ?? next
+  }
+
+  // MARK: Inside
 
   /// A connection that was let in has made progress.
-  package mutating func advance(_ ticket: Ticket, to stage: Stage, now: Double) {
-    withOrder(of: ticket) { $0.advance(ticket, to: stage, now: now) }
+  package mutating func advance(_ id: ConnectionID, to stage: Stage, now: Double) {
+    guard let visitor = visitors[id], visitor.isInside else { return }
+    visitors[id]?.stage = max(visitor.stage, stage)
+    visitors[id]?.moved = now
   }
 
   /// A connection is past READY, was recognized by its key, or has ended.
-  package mutating func leave(_ ticket: Ticket) { withOrder(of: ticket) { $0.leave(ticket) } }
+  package mutating func leave(_ id: ConnectionID) {
+    guard let visitor = visitors.removeValue(forKey: id) else { return }
+    networks.leave(visitor.network, isInside: visitor.isInside)
+    addresses.leave(visitor.address, isInside: visitor.isInside)
+    if visitor.isInside { inside -= 1 }
+  }
 
-  /// Acts on the order to which a connection belongs.
-  private mutating func withOrder<Result>(of ticket: Ticket, _ body: (inout AdmissionOrder) -> Result) -> Result {
-    ticket.isFamiliar ? body(&familiar) : body(&strangers)
+  /// Chooses one of the connections with the lowest rank, by chance. Connections without a rank are
+  /// never chosen.
+  private func choose(_ chance: UInt64, by rank: (Visitor) -> Rank?) -> ConnectionID? {
+    var lowest: Rank?
+    var equals: [ConnectionID] = []
+    for (id, visitor) in visitors {
+      guard let its = rank(visitor) else { continue }
+      if let known = lowest, its >= known {
+        if its == known { equals.append(id) }
+      } else {
+        lowest = its
+        equals = [id]
+      }
+    }
+    if equals.isEmpty { return nil }
+    // A dictionary has no order that a replay would reproduce.
+    equals.sort()
+    return equals[Int(chance % UInt64(equals.count))]
   }
 }

@@ -30,7 +30,8 @@ struct ReceiverConnections: Sendable {
 
   struct Visitor: Sendable {
     let remote: Remote
-    fileprivate let ticket: Admission.Ticket
+    /// Whether a known sender was last seen at its address.
+    fileprivate let isFamiliar: Bool
     var step = Step.acceptQueue
     /// When the connection must have reached READY; the time counts from the moment it is let in.
     var deadline = 0.0
@@ -49,7 +50,8 @@ struct ReceiverConnections: Sendable {
     }
   }
 
-  private var admission = Admission()
+  private(set) var strangers = Admission(Admission.forStrangers)
+  private(set) var familiar = Admission(Admission.forFamiliar)
   private var visitors: [ConnectionID: Visitor] = [:]
   /// The hosts where known senders were last seen, the newest at the end.
   private var hosts: [String] = []
@@ -66,11 +68,10 @@ struct ReceiverConnections: Sendable {
   /// Whether a sender has spent the code and has not reached READY yet.
   var isConfirming: Bool { visitors.values.contains { $0.step == .confirming } }
 
-  /// How many connections take a place before READY.
-  var placesTaken: Int { admission.count }
-
   /// The next moment at which something may change without an event.
-  func nextMoment(now: Double, isEngaged: Bool) -> Double? { admission.nextMoment(now: now, isEngaged: isEngaged) }
+  func nextMoment(now: Double, isEngaged: Bool) -> Double? {
+    [strangers, familiar].compactMap { $0.nextMoment(now: now, isPaced: isEngaged) }.min()
+  }
 
   /// A known sender was seen at a host.
   mutating func noteHost(_ host: String) {
@@ -85,59 +86,60 @@ struct ReceiverConnections: Sendable {
   /// may be the new one.
   mutating func arrive(_ id: ConnectionID, _ remote: Remote, now: Double, chance: UInt64) -> ConnectionID? {
     self.chance.stir(chance)
-    let origin = Admission.Origin(
-      address: remote.host, network: remote.network, isFamiliar: hosts.contains(remote.host))
-    let (ticket, turnedAway) = admission.arrive(origin, now: now, chance: self.chance.next())
-    visitors[id] = Visitor(remote: remote, ticket: ticket)
-    return turnedAway.flatMap { remove($0) }
+    let chance = self.chance.next()
+    visitors[id] = Visitor(remote: remote, isFamiliar: hosts.contains(remote.host))
+    let turnedAway = admit(id) { $0.arrive(id, from: remote, now: now, chance: chance) } ?? nil
+    if let turnedAway { visitors[turnedAway] = nil }
+    return turnedAway
+  }
+
+  /// Acts on the admission to which a connection belongs.
+  @discardableResult
+  private mutating func admit<Result>(_ id: ConnectionID, _ body: (inout Admission) -> Result) -> Result? {
+    visitors[id].map { $0.isFamiliar ? body(&familiar) : body(&strangers) }
   }
 
   /// The first record of a connection in the accept queue has arrived.
-  mutating func heard(_ id: ConnectionID) {
-    if let visitor = visitors[id] { admission.heard(visitor.ticket) }
-  }
+  mutating func heard(_ id: ConnectionID) { admit(id) { $0.heard(id) } }
 
   /// Turns one connection in the accept queue away, because there is no descriptor to keep it with;
   /// nil when the accept queue is empty.
   mutating func dismissOne(chance: UInt64) -> ConnectionID? {
     self.chance.stir(chance)
-    return admission.dismissOne(chance: self.chance.next()).flatMap { remove($0) }
+    let chance = self.chance.next()
+    let dismissed = strangers.dismissOne(chance: chance) ?? familiar.dismissOne(chance: chance)
+    if let dismissed { visitors[dismissed] = nil }
+    return dismissed
   }
 
   /// Removes and returns the connections whose time in the accept queue has ended.
-  mutating func expire(now: Double) -> [ConnectionID] { admission.expire(now: now).compactMap { remove($0) } }
+  mutating func expire(now: Double) -> [ConnectionID] {
+    let over = strangers.expire(now: now) + familiar.expire(now: now)
+    for id in over { visitors[id] = nil }
+    return over
+  }
 
-  /// Lets the next connection in, if one waits and has a place. Also returns the connection that
-  /// has to make room, if any.
+  /// Lets the next connection in, if one waits and has a place; connections from known addresses come
+  /// first. Also returns the connection that has to make room, if any.
   mutating func letIn(now: Double, isEngaged: Bool) -> (ConnectionID, evicted: ConnectionID?)? {
-    guard let (ticket, evicted) = admission.letIn(now: now, isEngaged: isEngaged, chance: chance.next()),
-      let id = holder(of: ticket)
-    else { return nil }
+    let chance = chance.next()
+    let entry =
+      familiar.letIn(now: now, isPaced: isEngaged, chance: chance)
+      ?? strangers.letIn(now: now, isPaced: isEngaged, chance: chance)
+    guard let (id, evicted) = entry else { return nil }
     visitors[id]?.step = .greeting
     visitors[id]?.deadline = now + ReadyLimits.pairing
-    let victim = evicted.flatMap { holder(of: $0) }
-    if let victim { visitors[victim]?.step = .dismissed(makesRoom: true) }
-    return (id, victim)
-  }
-
-  private func holder(of ticket: Admission.Ticket) -> ConnectionID? {
-    visitors.first { $0.value.ticket == ticket }?.key
-  }
-
-  private mutating func remove(_ ticket: Admission.Ticket) -> ConnectionID? {
-    let id = holder(of: ticket)
-    if let id { visitors[id] = nil }
-    return id
+    if let evicted { visitors[evicted]?.step = .dismissed(makesRoom: true) }
+    return (id, evicted)
   }
 
   // MARK: Inside
 
   /// TLS is established, and the other end has shown this key.
   mutating func show(_ key: KeyFingerprint?, _ isOfDevice: Bool, on id: ConnectionID, now: Double) {
-    guard let visitor = visitors[id] else { return }
     visitors[id]?.key = key
     visitors[id]?.isOfDevice = isOfDevice
-    admission.advance(visitor.ticket, to: .secured, now: now)
+    admit(id) { $0.advance(id, to: .secured, now: now) }
   }
 
   /// A connection has shown the key of a known sender, and so gets a place that no stranger can
@@ -150,14 +152,12 @@ struct ReceiverConnections: Sendable {
   }
 
   /// The request of a connection has arrived.
-  mutating func ask(_ id: ConnectionID, now: Double) {
-    if let visitor = visitors[id] { admission.advance(visitor.ticket, to: .asking, now: now) }
-  }
+  mutating func ask(_ id: ConnectionID, now: Double) { admit(id) { $0.advance(id, to: .asking, now: now) } }
 
   /// A connection gets a share for a code. Its sender may spend a try on it, so that it makes room
   /// later than others.
   mutating func share(_ id: ConnectionID, _ number: ReceiverCodes.Number, now: Double) {
-    if let visitor = visitors[id] { admission.advance(visitor.ticket, to: .proving, now: now) }
+    admit(id) { $0.advance(id, to: .proving, now: now) }
     advance(id, to: .exchanging(number))
   }
 
@@ -165,9 +165,7 @@ struct ReceiverConnections: Sendable {
   mutating func advance(_ id: ConnectionID, to step: Step) { visitors[id]?.step = step }
 
   /// A connection no longer needs a place before READY.
-  mutating func pass(_ id: ConnectionID) {
-    if let visitor = visitors[id] { admission.leave(visitor.ticket) }
-  }
+  mutating func pass(_ id: ConnectionID) { admit(id) { $0.leave(id) } }
 
   /// A connection is past READY.
   mutating func enter(_ id: ConnectionID) {

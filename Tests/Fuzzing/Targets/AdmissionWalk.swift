@@ -4,18 +4,15 @@ import MigrationEngine
 /// Connections of a few addresses arrive, speak, are let in, advance and leave. Each has one place
 /// at most, the places are not exceeded, and time that is told does not stand still.
 struct AdmissionWalk {
-  private typealias Ticket = Admission.Ticket
-
-  /// Enough to fill the places of strangers.
-  private static let mostArrivals = 350
+  /// Enough to fill the places.
+  private static let mostArrivals: UInt64 = 350
 
   private var input: InputBytes
-  private var admission = Admission()
+  private var admission = Admission(Admission.forStrangers)
   private var now = 0.0
-  private var arrivals = 0
-  /// Those of strangers, and those of known addresses.
-  private var acceptQueue: [Bool: Set<Ticket>] = [false: [], true: []]
-  private var inside: [Bool: Set<Ticket>] = [false: [], true: []]
+  private var arrivals: UInt64 = 0
+  private var acceptQueue: Set<ConnectionID> = []
+  private var inside: Set<ConnectionID> = []
 
   init(_ input: ArraySlice<UInt8>) { self.input = InputBytes(input) }
 
@@ -32,56 +29,56 @@ struct AdmissionWalk {
     case 1:
       let few = input.byte()
       arrive(few < 250 ? 1 + Int(few % 4) : 60)
-    case 2: if let one = acceptQueue[input.flag()]?.min() { admission.heard(one) }
-    case 3: for one in acceptQueue.values.joined().sorted().prefix(input.flag() ? 2 : 80) { admission.heard(one) }
-    case 4: letIn(isEngaged: input.flag())
+    case 2: if let one = acceptQueue.min() { admission.heard(one) }
+    case 3: for one in acceptQueue.sorted().prefix(input.flag() ? 2 : 80) { admission.heard(one) }
+    case 4: letIn(isPaced: input.flag())
     case 5: pass()
     case 6: moveOn()
     default:
       let one = admission.dismissOne(chance: input.u64())
-      promise((one == nil) == acceptQueue.values.allSatisfy(\.isEmpty), "an accept queue is taken for another")
+      promise((one == nil) == acceptQueue.isEmpty, "an accept queue is taken for another")
       if let one { Self.remove(one, from: &acceptQueue, "a connection is dismissed that is not in the accept queue") }
     }
   }
 
-  private static func remove(_ ticket: Ticket, from places: inout [Bool: Set<Ticket>], _ broken: String) {
-    promise(places[ticket.isFamiliar]?.remove(ticket) != nil, broken)
+  private static func remove(_ id: ConnectionID, from places: inout Set<ConnectionID>, _ broken: String) {
+    promise(places.remove(id) != nil, broken)
   }
 
   private mutating func arrive(_ count: Int) {
     let first = input.byte()
-    for index in 0..<min(count, Self.mostArrivals - arrivals) {
+    for index in 0..<count where arrivals < Self.mostArrivals {
       arrivals += 1
       let from = first &+ UInt8(truncatingIfNeeded: index)
-      let origin = Admission.Origin(address: "\(from)", network: "\(from >> 2)", isFamiliar: from & 3 == 0)
-      let (ticket, turnedAway) = admission.arrive(origin, now: now, chance: UInt64(from))
-      acceptQueue[ticket.isFamiliar]?.insert(ticket)
+      let id = ConnectionID(arrivals)
+      let turnedAway = admission.arrive(
+        id, from: Remote(host: "\(from)", network: "\(from >> 2)"), now: now, chance: UInt64(from))
+      acceptQueue.insert(id)
       if let turnedAway {
         Self.remove(turnedAway, from: &acceptQueue, "a connection is turned away that is not in the accept queue")
       }
     }
   }
 
-  private mutating func letIn(isEngaged: Bool) {
+  private mutating func letIn(isPaced: Bool) {
     let chance = input.u64()
     for _ in 0..<100 {
-      guard let (ticket, evicted) = admission.letIn(now: now, isEngaged: isEngaged, chance: chance) else { return }
-      Self.remove(ticket, from: &acceptQueue, "a connection is let in that is not in the accept queue")
+      guard let (id, evicted) = admission.letIn(now: now, isPaced: isPaced, chance: chance) else { return }
+      Self.remove(id, from: &acceptQueue, "a connection is let in that is not in the accept queue")
       if let evicted { Self.remove(evicted, from: &inside, "a connection makes room that is not inside") }
-      inside[ticket.isFamiliar]?.insert(ticket)
+      inside.insert(id)
     }
   }
 
   /// A connection advances, or leaves.
   private mutating func moveOn() {
-    let isInside = input.flag()
-    guard let one = (isInside ? inside : acceptQueue)[input.flag()]?.min() else { return }
+    guard let one = (input.flag() ? inside : acceptQueue).min() else { return }
     if input.flag() {
       admission.advance(one, to: [.greeting, .secured, .asking][input.number(below: 3)], now: now)
     } else {
       admission.leave(one)
-      acceptQueue[one.isFamiliar]?.remove(one)
-      inside[one.isFamiliar]?.remove(one)
+      acceptQueue.remove(one)
+      inside.remove(one)
     }
   }
 
@@ -93,15 +90,10 @@ struct AdmissionWalk {
   }
 
   private func check() {
-    var count = 0
-    for (kind, places) in [(false, Admission.forStrangers), (true, Admission.forFamiliar)] {
-      guard let waiting = acceptQueue[kind]?.count, let welcome = inside[kind]?.count else { continue }
-      promise(waiting <= places.acceptQueue, "\(waiting) wait")
-      promise(welcome <= places.inside, "\(welcome) are inside")
-      count += waiting + welcome
-    }
-    promise(admission.count == count, "connections are counted wrongly")
-    let mayChange = admission.nextMoment(now: now, isEngaged: false) != nil
-    promise(mayChange || acceptQueue.values.allSatisfy(\.isEmpty), "an accept queue waits for nothing")
+    promise(acceptQueue.count <= Admission.forStrangers.acceptQueue, "\(acceptQueue.count) wait")
+    promise(inside.count <= Admission.forStrangers.inside, "\(inside.count) are inside")
+    promise(admission.count == acceptQueue.count + inside.count, "connections are counted wrongly")
+    let mayChange = admission.nextMoment(now: now, isPaced: false) != nil
+    promise(mayChange || acceptQueue.isEmpty, "an accept queue waits for nothing")
   }
 }
