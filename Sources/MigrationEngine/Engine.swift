@@ -10,6 +10,9 @@ package protocol Engine: Sendable {
 
   /// Handles an event and returns the actions, in their order.
   mutating func handle(_ event: Event, now: Double) -> [Action]
+  /// The event that ends the worker of an action if the worker fails, or if there is no thread for it;
+  /// nil for an action without a worker.
+  static func end(of action: Action, by fault: Failure) -> Event?
   /// The next moment at which something may change without an event.
   var nextMoment: Double? { get }
   /// How many workers were started and have not sent their event.

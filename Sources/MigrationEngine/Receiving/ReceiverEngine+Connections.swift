@@ -44,7 +44,6 @@ extension ReceiverEngine {
   // MARK: Workers before READY
 
   mutating func departed(_ id: ConnectionID) {
-    _ = workers.end(.connection(id))
     if connections[id]?.step == .confirming { codes.reopen() }
     // A sender looks whether a receiver is here before its user types a code.
     if let visitor = connections[id], visitor.step == .acceptQueue, visitor.remote.mayPair { askForTurn() }

@@ -117,11 +117,16 @@ package struct ReceiverEngine: Engine {
     if case .over = phase { return [] }
     self.now = now
     // The event of a worker that does not run is late, or a duplicate.
-    if let worker = Worker(endedBy: event), !workers.end(worker) { return [] }
+    if let worker = Worker(endedBy: event), !workers.end(worker), !isOfAcceptQueue(event) { return [] }
     take(event)
     tend()
     defer { actions = [] }
     return actions
+  }
+
+  /// Whether a connection that has no worker has departed.
+  private func isOfAcceptQueue(_ event: Event) -> Bool {
+    if case .departed(let id) = event { connections[id]?.step == .acceptQueue } else { false }
   }
 
   /// Adds an action; a worker that it starts counts as running until its event comes.

@@ -1,4 +1,4 @@
-import MigrationWire
+package import MigrationWire
 
 extension ReceiverEngine {
   /// Names work outside of the loop: an action starts it, and one event ends it.
@@ -24,34 +24,8 @@ extension ReceiverEngine {
 
     /// The worker that an action starts.
     init?(startedBy action: Action) {
-      switch action {
-      case .takeBack: self = .takeBack
-      case .listen: self = .listen
-      case .greet(let id, _, _), .awaitShare(let id, _), .exchange(let id, _), .keepProof(let id, _, _),
-        .confirm(let id, _), .welcome(let id, _, _), .turnAway(let id, _, _), .refuseStream(let id, _):
-        self = .connection(id)
-      case .makeCode: self = .makeCode
-      case .ask: self = .question
-      case .close(let id, _): self = .closing(id)
-      case .judgePlan(let number, _, _, _, _): self = .judgePlan(number)
-      case .record(let number, _): self = .record(number)
-      case .stage(let number, _): self = .stage(number)
-      case .readLedger(let number): self = .readLedger(number)
-      case .dropItems(let number, _): self = .dropItems(number)
-      case .serve(let id, _, _): self = .serve(id)
-      case .dial(let number, _, _): self = .dial(number)
-      case .sync(let number): self = .sync(number)
-      case .shutGate(let number): self = .gate(number)
-      case .importItems(let transfer, _, _, _): self = .importItems(transfer)
-      case .note(let transfer), .forget(let transfer), .discard(let transfer), .release(let transfer),
-        .retake(let transfer):
-        self = .store(transfer)
-      case .tell, .tellProgress, .finish, .announce, .withdrawAnnouncement, .drop, .pauseAccepting, .dismiss,
-        .forgetCode, .withdrawQuestion, .converse, .say, .hurryClosing, .endStream, .endDial, .endSync, .lookForData,
-        .openGate,
-        .discardData, .closeGate, .interruptImport:
-        return nil
-      }
+      guard let event = ReceiverEngine.end(of: action, by: Failure(.failed, "")) else { return nil }
+      self.init(endedBy: event)
     }
 
     /// The worker that an event ends.
@@ -59,7 +33,8 @@ extension ReceiverEngine {
       switch event {
       case .tookBack: self = .takeBack
       case .listening: self = .listen
-      case .asked(let id, _), .shared(let id), .proved(let id, _), .ready(let id, _), .joining(let id, _):
+      case .asked(let id, _), .shared(let id), .proved(let id, _), .ready(let id, _), .joining(let id, _),
+        .departed(let id):
         self = .connection(id)
       case .codeMade: self = .makeCode
       case .answered: self = .question
@@ -75,8 +50,6 @@ extension ReceiverEngine {
       case .gateShut(let number, _): self = .gate(number)
       case .imported(let transfer, _, _, _): self = .importItems(transfer)
       case .noted(let transfer), .retook(let transfer, _): self = .store(transfer)
-      // `departed` also comes for a connection in the accept queue, which has no worker.
-      case .departed: return nil
       case .begin, .stop, .timePassed, .noticed, .forgotten, .placed, .unplaced, .arrived, .spoke, .outOfDescriptors,
         .secured,
         .received, .broke,
@@ -87,6 +60,36 @@ extension ReceiverEngine {
 
     /// Whether the worker gives the store a task.
     fileprivate var isOfStore: Bool { if case .store = self { true } else { false } }
+  }
+
+  package static func end(of action: Action, by fault: Failure) -> Event? {
+    switch action {
+    case .takeBack: .tookBack(.failure(fault))
+    case .listen: .listening(.failure(fault))
+    case .greet(let id, _, _), .awaitShare(let id, _), .exchange(let id, _), .keepProof(let id, _, _),
+      .confirm(let id, _), .welcome(let id, _, _), .turnAway(let id, _, _), .refuseStream(let id, _):
+      .departed(id)
+    case .makeCode: .codeMade(.failure(fault))
+    case .ask: .answered(nil)
+    case .close(let id, _): .closed(id)
+    case .judgePlan(let number, _, _, _, _): .planJudged(number, .failure(fault), session: 0)
+    case .record(let number, _): .recorded(number, fault)
+    case .stage(let number, _): .staged(number, .failure(fault))
+    case .readLedger(let number): .ledger(number, .failure(fault))
+    case .dropItems(let number, _): .dropped(number, fault)
+    // Another stream may find a thread: the connection is closed, as one that was cut.
+    case .serve(let id, _, _): .streamEnded(id, .over, held: Tally())
+    case .dial(let number, _, _): .dialed(number)
+    case .sync(let number): .syncEnded(number, fault)
+    case .shutGate(let number): .gateShut(number, fault)
+    case .importItems(let transfer, _, _, _): .imported(transfer, .failure(fault), Traffic(), refused: [])
+    case .note(let transfer), .forget(let transfer), .discard(let transfer), .release(let transfer): .noted(transfer)
+    case .retake(let transfer): .retook(transfer, .failure(fault))
+    case .tell, .tellProgress, .finish, .announce, .withdrawAnnouncement, .drop, .pauseAccepting, .dismiss, .forgetCode,
+      .withdrawQuestion, .converse, .say, .hurryClosing, .endStream, .endDial, .endSync, .lookForData, .openGate,
+      .discardData, .closeGate, .interruptImport:
+      nil
+    }
   }
 
   /// The workers that were started and have not sent their event.

@@ -1,4 +1,4 @@
-import MigrationWire
+package import MigrationWire
 
 extension SenderEngine {
   /// The work that actions have begun and events have not ended: workers, the connection, and a
@@ -116,34 +116,37 @@ extension SenderEngine {
   }
 }
 
-extension SenderEngine.Action {
-  /// The work that the action begins.
-  fileprivate var item: SenderEngine.PendingWork.Item? {
-    switch self {
-    case .walk: .walk
-    case .lookUpUnfinished: .lookUp
-    case .look: .search
-    case .choose: .choice
-    case .probe: .probe
-    case .askCode: .question
-    case .deriveSecret: .derivation
-    case .dial: .dial
-    case .converse(let connection): .connection(connection)
-    case .export(let session, _): .export(session)
-    case .openStream(let session, let join, _, _): .stream(session, join.stream)
-    case .readWindow(let session): .look(session)
-    case .recordDone(let transfer, _, _, _): .record(transfer)
-    case .recordPlan(let session, let record): .planRecord(session, record.transfer)
-    case .noteFinish(let session, let transfer, _, _): .finishNote(session, transfer)
-    case .note(let transfer, _, _, _): .note(transfer)
-    case .forget(let transfer): .forget(transfer)
+extension SenderEngine {
+  package static func end(of action: Action, by fault: Failure) -> Event? {
+    switch action {
+    case .walk: .walked(.failure(fault))
+    case .lookUpUnfinished: .lookedUp(.failure(fault))
+    case .look: .found(.failure(fault), spread: 0)
+    case .choose: .chosen(.failure(fault))
+    case .probe: .probed(.failure(.failed(fault)))
+    case .askCode: .codeEntered(.failure(fault))
+    case .deriveSecret: .derived(fault)
+    case .dial: .dialed(.failure(.failed(fault)), spread: 0)
+    case .converse(let connection): .closed(connection, spread: 0)
+    case .export(let session, _): .exported(session, .failure(fault))
+    case .openStream(let session, let join, _, _): .streamEnded(session, join.stream, .failed(fault))
+    case .readWindow(let session): .window(session, WindowCounts())
+    case .recordDone(let transfer, _, _, _): .recorded(transfer, nil, isWritten: false)
+    case .recordPlan(let session, let record): .planRecorded(session, record.transfer, fault)
+    case .noteFinish(let session, let transfer, _, _): .finishNoted(session, transfer, fault)
+    case .note(let transfer, _, _, _): .noted(transfer)
+    case .forget(let transfer): .forgot(transfer)
     case .tell, .tellProgress, .finish, .stopPreparing, .stopDialing, .say, .close, .hurryClosing, .beginLedger,
-      .keepHeld,
-      .keepPartial, .moveFrames, .retire, .forgetStream, .refuse, .finishWindow, .stopSession,
+      .keepHeld, .keepPartial, .moveFrames, .retire, .forgetStream, .refuse, .finishWindow, .stopSession,
       .abandonExport:
       nil
     }
   }
+}
+
+extension SenderEngine.Action {
+  /// The work that the action begins.
+  fileprivate var item: SenderEngine.PendingWork.Item? { SenderEngine.end(of: self, by: Failure(.failed, ""))?.item }
 }
 
 extension SenderEngine.Event {

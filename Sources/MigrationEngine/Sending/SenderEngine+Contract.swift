@@ -75,7 +75,7 @@ extension SenderEngine {
     // MARK: Workers of a transfer, one at a time
 
     /// The worker of `recordDone` has ended, and whether it wrote the record.
-    case recorded(TransferID, Traffic, isWritten: Bool)
+    case recorded(TransferID, Traffic?, isWritten: Bool)
     /// The worker of `note` has ended.
     case noted(TransferID)
     /// The worker of `forget` has ended.

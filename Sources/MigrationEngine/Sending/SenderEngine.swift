@@ -152,7 +152,7 @@ package struct SenderEngine: Engine {
       }
     case .recorded(_, let traffic, let isWritten):
       converse(now, &actions) { (session, facts, actions) throws(Failure) in
-        facts.transfer.traffic = traffic
+        if let traffic { facts.transfer.traffic = traffic }
         try session.recorded(isWritten, &facts, &actions)
       }
     }

@@ -16,7 +16,7 @@ struct Report<Event: Sendable, Product: Sendable>: Sendable {
 }
 
 /// A piece of work that blocks. It runs on a thread of its own, decides nothing, and ends in
-/// exactly one event.
+/// exactly one event. If it throws, the engine names that event for its action.
 struct Worker<Event: Sendable, Product: Sendable>: Sendable {
   typealias Work = @Sendable () throws -> Report<Event, Product>?
 
@@ -24,13 +24,10 @@ struct Worker<Event: Sendable, Product: Sendable>: Sendable {
   let name: String
   /// Does the work. Returns the event that ends it; nil where it has posted that event itself.
   let work: Work
-  /// The event that ends the work when it throws, or when no thread can be made for it.
-  let failed: @Sendable (Failure) -> Event
 
-  init(_ name: String, _ work: @escaping Work, failing failed: @escaping @Sendable (Failure) -> Event) {
+  init(_ name: String, _ work: @escaping Work) {
     self.name = name
     self.work = work
-    self.failed = failed
   }
 }
 
@@ -46,8 +43,8 @@ protocol Performer: AnyObject {
   /// The result of the run, once the engine has ended it.
   var result: TransferOutcome? { get set }
 
-  /// Performs an action. Returns the worker for an action that blocks.
-  func perform(_ action: Decider.Action) -> Worker<Decider.Event, Product>?
+  /// Performs an action. Returns the worker for an action that blocks, or throws why there is none.
+  func perform(_ action: Decider.Action) throws -> Worker<Decider.Event, Product>?
   /// Returns the events by which performed actions were answered at once, in their order. They
   /// come before all others.
   func takeAnswers() -> [Decider.Event]
@@ -154,11 +151,21 @@ final class EngineLoop<P: Performer> {
   private func handle(_ event: Event) {
     performer.note(event)
     if performer.result != nil { return }
-    for action in engine.handle(event, now: clock.now) {
-      if let worker = performer.perform(action) { workers.start(worker, reportingTo: queue) }
-    }
+    for action in engine.handle(event, now: clock.now) { perform(action) }
     performer.settle(with: engine)
     for answer in performer.takeAnswers() { handle(answer) }
+  }
+
+  /// Has an action performed. The event of its worker comes, whether there is a thread for it or not.
+  private func perform(_ action: P.Decider.Action) {
+    let end = { @Sendable (fault: Failure) -> Report<Event, P.Product>? in
+      P.Decider.end(of: action, by: fault).map { Report($0) }
+    }
+    do {
+      if let worker = try performer.perform(action) { try workers.start(worker, reportingTo: queue, failing: end) }
+    } catch {
+      if let report = end(Failure(error)) { queue.post(report) }
+    }
   }
 }
 

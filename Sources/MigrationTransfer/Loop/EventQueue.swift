@@ -63,29 +63,26 @@ final class Workers: Sendable {
     }
   }
 
-  /// Starts a worker. Its event comes, whether there is a thread for it or not.
+  /// Starts a worker. If its work throws, `end` gives its report.
   func start<Event, Product>(
-    _ worker: Worker<Event, Product>, reportingTo queue: EventQueue<Report<Event, Product>>
-  ) {
-    let (work, failed) = (Handover(worker.work), worker.failed)
-    do {
-      try start(worker.name) {
-        if let report = Self.run(work, failing: failed) { queue.post(report) }
-      }
-    } catch {
-      queue.post(Report(failed(Failure(error))))
+    _ worker: Worker<Event, Product>, reportingTo queue: EventQueue<Report<Event, Product>>,
+    failing end: @escaping @Sendable (Failure) -> Report<Event, Product>?
+  ) throws(SystemError) {
+    let work = Handover(worker.work)
+    try start(worker.name) {
+      if let report = Self.run(work, failing: end) { queue.post(report) }
     }
   }
 
   /// Does the work, and releases everything that it holds.
   private static func run<Event, Product>(
-    _ work: Handover<Worker<Event, Product>.Work>, failing failed: (Failure) -> Event
+    _ work: Handover<Worker<Event, Product>.Work>, failing end: (Failure) -> Report<Event, Product>?
   ) -> Report<Event, Product>? {
     let work = work.take()
     do {
       return try work()
     } catch {
-      return Report(failed(Failure(error)))
+      return end(Failure(error))
     }
   }
 

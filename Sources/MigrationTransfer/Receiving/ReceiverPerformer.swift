@@ -63,13 +63,14 @@ final class ReceiverPerformer: Performer {
     for entry in entries.reversed() { setup.meetings.note(entry.remembered.peer, entry.remembered.meeting) }
   }
 
-  func perform(_ action: ReceiverEngine.Action) -> ReceiverWorker? {
+  func perform(_ action: ReceiverEngine.Action) throws -> ReceiverWorker? {
     switch action {
     case .takeBack:
       // They hold locks, which only the worker and its results have from now on.
       defer { entries = [] }
-      return setup.takeBack(entries)
-    case .listen: return setup.listen(rememberedPort: rememberedPort)
+      let worker = RecoveryWorker(setup: setup, entries: entries)
+      return ReceiverWorker("recovery") { try worker.run() }
+    case .listen: return ReceiverWorker("listening") { [setup, rememberedPort] in try setup.listen(rememberedPort) }
     case .announce:
       if let address = listener?.address { setup.helpers.announcer?.announce(address) }
       relay?.want(listener?.address)
@@ -88,23 +89,29 @@ final class ReceiverPerformer: Performer {
       listener?.remove(id)
       served[id] = nil
     case .pauseAccepting(let moment): listener?.rest(until: setup.clock.instant(moment))
-    case .greet(let id, let tlsUntil, let helloUntil): return greet(id, tlsUntil, helloUntil)
-    case .awaitShare(let id, let moment): return pair(id, moment) { $0.awaitShare(until: $1) }
+    case .greet(let id, let tlsUntil, let helloUntil): return try greet(id, tlsUntil, helloUntil)
+    case .awaitShare(let id, let moment): return try pair(id, moment) { $0.awaitShare(until: $1) }
     case .exchange(let id, let moment):
-      guard let secret else { return pair(id) { worker, _ in worker.turnAway(.notPairing) } }
-      return pair(id, moment) { $0.exchange(secret, until: $1) }
+      guard let secret else { return try pair(id) { worker, _ in worker.turnAway(.notPairing) } }
+      return try pair(id, moment) { $0.exchange(secret, until: $1) }
     case .keepProof(let id, let isRight, let moment):
-      return pair(id, moment) { $0.keepProof(isRight, until: $1) }
-    case .confirm(let id, let moment): return pair(id, moment) { $0.confirm(until: $1) }
-    case .welcome(let id, let mode, let moment): return pair(id, moment) { $0.welcome(mode, until: $1) }
+      return try pair(id, moment) { $0.keepProof(isRight, until: $1) }
+    case .confirm(let id, let moment): return try pair(id, moment) { $0.confirm(until: $1) }
+    case .welcome(let id, let mode, let moment): return try pair(id, moment) { $0.welcome(mode, until: $1) }
     case .turnAway(let id, let reason, let place):
-      return pair(id) { worker, _ in worker.turnAway(reason, place: place) }
-    case .refuseStream(let id, let close): return pair(id) { worker, _ in worker.refuse(close) }
+      return try pair(id) { worker, _ in worker.turnAway(reason, place: place) }
+    case .refuseStream(let id, let close): return try pair(id) { worker, _ in worker.refuse(close) }
     case .dismiss(let id, let makesRoom): served[id]?.dismissal.dismiss(makesRoom: makesRoom)
 
-    case .makeCode: return setup.makeCode()
+    case .makeCode:
+      // The slow derivation runs once a code, before the code is shown, and never while a connection waits for it.
+      let code = setup.options.code ?? .random()
+      return ReceiverWorker("code") { Report(.codeMade(.success(code)), bringing: .secret(try code.stretched())) }
     case .forgetCode: secret = nil
-    case .ask(let question): return setup.ask(question, until: questionEnding)
+    case .ask(let question):
+      // One question is asked at a time: the previous one has ended.
+      questionEnding.clear()
+      return ReceiverWorker("question") { [setup, questionEnding] in setup.ask(question, until: questionEnding) }
     case .withdrawQuestion: questionEnding.signal()
 
     case .converse(let id):
@@ -114,43 +121,45 @@ final class ReceiverPerformer: Performer {
 
     case .judgePlan(let number, let id, let plan, let parts, let client):
       setup.tell(.transfer(id), of: id)
-      return setup.staging("judging", number, of: transfer(id)) {
-        try $0.judgePlan(plan, parts, from: client)
-      } failing: {
-        .planJudged(number, .failure($0), session: 0)
-      }
+      return staging("judging", number, id) { try $0.judgePlan(plan, parts, from: client) }
     case .record(let number, let record):
       let port = listener?.address.port ?? 0
-      return setup.staging("record", number, of: transfer(record.transfer)) {
-        try $0.record(record, port: port)
-      } failing: {
-        .recorded(number, $0)
-      }
+      return staging("record", number, record.transfer) { try $0.record(record, port: port) }
     case .stage(let number, let order):
       let counts = streams[number] ?? StreamCounts()
       streams[number] = counts
-      return setup.staging("staging", number, of: transfer(order.transfer)) {
-        try $0.stage(order, counts)
-      } failing: {
-        .staged(number, .failure($0))
-      }
+      return staging("staging", number, order.transfer) { try $0.stage(order, counts) }
     case .readLedger(let number):
-      return inSession(number, orElse: .ledger(number, .failure(Self.forgotten))) { $0.readLedger() }
+      let part = try session(number).part
+      return ReceiverWorker("ledger") { Report(.ledger(number, .success(part.nextLedgerPage()))) }
     case .dropItems(let number, let marks):
-      return inSession(number, orElse: .dropped(number, Self.forgotten)) { $0.drop(marks) }
+      let part = try session(number).part
+      return ReceiverWorker("dropping") {
+        part.staging.drop(marks)
+        return Report(.dropped(number, nil))
+      }
     case .serve(let id, let number, _):
-      return inSession(number, orElse: .streamEnded(id, .over, held: Tally())) { session in
-        served[id].map { session.serve($0, setup) }
+      let (session, connection) = (try session(number), try connection(id))
+      return ReceiverWorker("stream") { [setup] in
+        session.receive(on: connection, setup)
+        return nil
       }
     case .dial(let number, let addresses, let port): return dial(number, addresses, from: port)
     case .endDial(let number): dials[number]?.set()
     case .endStream(let id): served[id]?.dismissal.dismiss(makesRoom: false)
-    case .sync(let number): return inSession(number, orElse: .syncEnded(number, Self.forgotten)) { $0.sync() }
+    case .sync(let number):
+      let part = try session(number).part
+      return ReceiverWorker("sync") {
+        try part.syncer.run()
+        return Report(.syncEnded(number, nil))
+      }
     case .endSync(let number): sessions[number]?.part.syncer.stop()
     case .lookForData(let number):
       let moment = sessions[number]?.part.gate.lastLeft.map { setup.clock.seconds($0) }
       setup.post(.lookedForData(number, lastAt: moment, held: sessions[number]?.transfer.held ?? Tally()))
-    case .shutGate(let number): shutGate(number)
+    case .shutGate(let number):
+      try sessions[number]?.part.gate.shut()
+      setup.post(.gateShut(number, nil))
     case .openGate(let number): sessions[number]?.part.gate.open()
     case .discardData(let number):
       sessions[number]?.part.gate.discard()
@@ -161,12 +170,14 @@ final class ReceiverPerformer: Performer {
       if finish == nil { setup.tell(.transfer(id), of: id) }
       return importItems(id, part, finish, unsent)
     case .interruptImport(let id): transfer(id).interruptImport()
-    case .note(let id): return setup.tend(transfer(id)) { transfer, _ in transfer.noteProgress() }
+    case .note(let id): return tend(transfer(id)) { transfer, _ in transfer.noteProgress() }
     case .forget(let id): return forget(transfer(id))
     // An empty transfer.
     case .discard(let id): return forget(remove(id))
     case .release(let id): return release(id)
-    case .retake(let id): return setup.retake(id)
+    case .retake(let id):
+      let worker = RecoveryWorker(setup: setup)
+      return ReceiverWorker("recovery") { try worker.retake(id) }
     }
     return nil
   }
@@ -218,41 +229,45 @@ final class ReceiverPerformer: Performer {
 
   // MARK: Connections
 
-  private func greet(_ id: ConnectionID, _ tlsUntil: Double, _ helloUntil: Double) -> ReceiverWorker? {
-    guard let socket = listener?.remove(id), let connection = try? ServedConnection(id) else {
-      setup.post(.departed(id))
-      return nil
-    }
+  private func greet(_ id: ConnectionID, _ tlsUntil: Double, _ helloUntil: Double) throws -> ReceiverWorker {
+    guard let socket = listener?.remove(id) else { throw Self.released }
     // Before its thread runs: the end of the run must find every connection.
-    served[id] = connection
+    served[id] = try ServedConnection(id)
     let (tlsUntil, helloUntil) = (setup.clock.instant(tlsUntil), setup.clock.instant(helloUntil))
-    return setup.pair(connection) { $0.greet(socket, tlsUntil: tlsUntil, helloUntil: helloUntil) }
+    return try pair(id) { worker, _ in worker.greet(socket, tlsUntil: tlsUntil, helloUntil: helloUntil) }
   }
 
-  /// The worker of a step on a connection, which ends at a moment.
+  /// The worker of a step on a connection before READY, which ends at a moment.
   private func pair(
     _ id: ConnectionID, _ moment: Double = 0,
     _ step: @escaping @Sendable (PairingWorker, BootInstant) -> WorkerReport
-  ) -> ReceiverWorker? {
-    guard let connection = served[id] else {
-      setup.post(.departed(id))
-      return nil
-    }
+  ) throws -> ReceiverWorker {
+    let worker = PairingWorker(setup: setup, served: try connection(id))
     let deadline = setup.clock.instant(moment)
-    return setup.pair(connection) { step($0, deadline) }
+    return ReceiverWorker("connection") { step(worker, deadline) }
+  }
+
+  private func connection(_ id: ConnectionID) throws(Failure) -> ServedConnection {
+    guard let connection = served[id] else { throw Self.released }
+    return connection
   }
 
   // MARK: Sessions
 
-  /// The worker of a session, which the engine names from `staged` to the end of the session.
-  /// Without a session, or without a worker, `event` is reported.
-  private func inSession(
-    _ number: SessionNumber, orElse event: Event, _ make: (ReceiverSessionContext) -> ReceiverWorker?
-  ) -> ReceiverWorker? {
+  /// A session, which the engine names from `staged` to its end.
+  private func session(_ number: SessionNumber) throws(Failure) -> ReceiverSessionContext {
     assert(sessions[number] != nil, "a session is here for as long as its workers")
-    if let worker = sessions[number].flatMap(make) { return worker }
-    setup.post(event)
-    return nil
+    guard let session = sessions[number] else { throw Self.released }
+    return session
+  }
+
+  /// Weighs a plan, records it, or stages a part of it, for a session.
+  private func staging(
+    _ name: String, _ number: SessionNumber, _ identifier: TransferID,
+    _ body: @escaping @Sendable (PlanWorker) throws -> WorkerReport
+  ) -> ReceiverWorker {
+    let worker = PlanWorker(setup: setup, session: number, transfer: transfer(identifier))
+    return ReceiverWorker(name) { try body(worker) }
   }
 
   /// Reaches the sender past the relay, if it has an address: each connection arrives as others do.
@@ -271,23 +286,11 @@ final class ReceiverPerformer: Performer {
         while let socket = try? running.next() { relay?.add(.reached(Handover(socket))) }
       }
       return Report(.dialed(number))
-    } failing: { _ in
-      .dialed(number)
     }
   }
 
-  /// The failure of work on a session that this program has lost: a mistake of the program.
-  private static var forgotten: Failure { Failure(.failed, "the session was released while it was still running") }
-
-  /// From now on, nothing more is written in a session.
-  private func shutGate(_ number: SessionNumber) {
-    do throws(Violation) {
-      try sessions[number]?.part.gate.shut()
-      setup.post(.gateShut(number, nil))
-    } catch {
-      setup.post(.gateShut(number, Failure(error)))
-    }
-  }
+  /// The failure of work on something that this program has lost: a mistake of the program.
+  private static var released: Failure { Failure(.failed, "the session was released while it was still running") }
 
   // MARK: Transfers
 
@@ -306,13 +309,25 @@ final class ReceiverPerformer: Performer {
     let conclusion = finish.flatMap { number, finish in
       sessions[number].map { (part: $0.part, streams: $0.streams, finish: finish) }
     }
-    return setup.importItems(of: transfer(identifier), part, conclusion, unsent: unsent)
+    let worker = ImportWorker(
+      setup: setup, transfer: transfer(identifier), part: part, conclusion: conclusion, unsent: unsent)
+    return ReceiverWorker("import") { worker.run() }
+  }
+
+  /// Gives the store a task about a transfer.
+  private func tend(
+    _ transfer: IncomingTransferContext, _ body: @escaping @Sendable (IncomingTransferContext, ReceiverSetup) -> Void
+  ) -> ReceiverWorker {
+    ReceiverWorker("store") { [setup] in
+      body(transfer, setup)
+      return Report(.noted(transfer.identifier))
+    }
   }
 
   /// The sender knows the result of each part: nothing of one that has failed is needed.
   private func forget(_ transfer: IncomingTransferContext) -> ReceiverWorker {
     transfers[transfer.identifier] = nil
-    return setup.tend(transfer) { transfer, setup in
+    return tend(transfer) { transfer, setup in
       transfer.removeStaging(setup.importers.area, in: setup.store)
       transfer.forget(in: setup.store)
       if setup.options.keeps { CurrentProcess.returnFreeMemory() }
@@ -323,7 +338,7 @@ final class ReceiverPerformer: Performer {
   /// while a stream's last messages still hold the session. Old tombstones are removed here too,
   /// since no other moment recurs.
   private func release(_ identifier: TransferID) -> ReceiverWorker {
-    setup.tend(remove(identifier)) { transfer, setup in
+    tend(remove(identifier)) { transfer, setup in
       transfer.releaseStaging()
       _ = transfer.releaseEntry()
       if let store = setup.store { try? store.purge(at: store.time()) }

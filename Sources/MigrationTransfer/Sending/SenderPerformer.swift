@@ -54,7 +54,7 @@ final class SenderPerformer: Performer {
     watch = try? ForgettingWatch { _ in setup.post(.forgotten) }
   }
 
-  func perform(_ action: SenderEngine.Action) -> SenderWorker? {
+  func perform(_ action: SenderEngine.Action) throws -> SenderWorker? {
     switch action {
     case .walk: return walk()
     case .lookUpUnfinished: return lookUp()
@@ -91,7 +91,8 @@ final class SenderPerformer: Performer {
       return recordPlan(record, number)
     case .export(let number, let order): return export(number, order)
     case .abandonExport(let number): sessions[number]?.queue.abandonPart()
-    case .openStream(let number, let join, let attempts, let route): return openStream(number, join, attempts, route)
+    case .openStream(let number, let join, let attempts, let route):
+      return try openStream(number, join, attempts, route)
     case .moveFrames(let number, let lost, let replacement): sessions[number]?.queue.lost(lost, replacedBy: replacement)
     case .retire(let number, let stream): sessions[number]?.queue.retire(stream)
     case .forgetStream(let number, let stream): sessions[number]?.queue.ended(stream)
@@ -164,18 +165,12 @@ final class SenderPerformer: Performer {
           .source, "there are too many sources for one transfer", hint: "Send the folder that they are in.")
       }
       return Report(.walked(.success(summaries)))
-    } failing: {
-      .walked(.failure($0))
     }
   }
 
   private func lookUp() -> SenderWorker {
     let setup = setup
-    return SenderWorker("look up") {
-      try OutgoingTransferContext.lookUp(setup)
-    } failing: {
-      .lookedUp(.failure($0))
-    }
+    return SenderWorker("look up") { try OutgoingTransferContext.lookUp(setup) }
   }
 
   private func derive(_ code: PairingCode) -> SenderWorker {
@@ -184,8 +179,6 @@ final class SenderPerformer: Performer {
       let tries = try store.map { try CodeTries(of: code, in: $0) }
       let keys = Dial.PairingKeys(secret: try code.stretched(), identity: try Identity.generate(), tries: tries)
       return Report(.derived(nil), bringing: .pairing(keys))
-    } failing: {
-      .derived($0)
     }
   }
 
@@ -199,8 +192,6 @@ final class SenderPerformer: Performer {
           name: $0.label, host: $0.addresses[0].hostDescription, port: $0.addresses[0].port, instance: $0.instance)
       }
       return Report(.found(.success(known), spread: .random(in: 0...1)), bringing: .nearby(devices))
-    } failing: {
-      .found(.failure($0), spread: .random(in: 0...1))
     }
   }
 
@@ -213,11 +204,7 @@ final class SenderPerformer: Performer {
       }
     isRelayProbed = place == .relay || setup.options.target == .relay
     let probe = Probe(route: route(to: place), label: label, stop: renewDialStop())
-    return SenderWorker("probe") {
-      probe.run()
-    } failing: {
-      .probed(.failure(.failed($0)))
-    }
+    return SenderWorker("probe") { probe.run() }
   }
 
   private func dial(_ purpose: SenderEngine.Purpose, at place: SenderEngine.DialTarget) -> SenderWorker {
@@ -242,11 +229,7 @@ final class SenderPerformer: Performer {
     let dial = Dial(
       connection: ConnectionID(lastConnection), route: route(to: place), keys: keys, stop: renewDialStop())
     let setup = setup
-    return SenderWorker("dial") {
-      dial.run(setup)
-    } failing: {
-      .dialed(.failure(.failed($0)), spread: .random(in: 0...1))
-    }
+    return SenderWorker("dial") { dial.run(setup) }
   }
 
   private func renewDialStop() -> StopSignal {
@@ -284,8 +267,6 @@ final class SenderPerformer: Performer {
     return SenderWorker("remember") {
       try met.transfer.remember(record, setup)
       return Report(.planRecorded(number, record.transfer, nil))
-    } failing: {
-      .planRecorded(number, record.transfer, $0)
     }
   }
 
@@ -297,8 +278,6 @@ final class SenderPerformer: Performer {
     let setup = setup
     return SenderWorker("export") {
       Report(.exported(number, .success(try session.export(order, without: held, setup))))
-    } failing: {
-      .exported(number, .failure($0))
     }
   }
 
@@ -320,22 +299,14 @@ final class SenderPerformer: Performer {
 
   private func openStream(
     _ number: SessionNumber, _ join: Join, _ attempts: Int, _ route: SenderEngine.StreamRoute
-  ) -> SenderWorker? {
+  ) throws -> SenderWorker {
     guard let session = sessions[number] else { preconditionFailure("streams are opened when the export has begun") }
-    let wakeup: Wakeup
-    do throws(SystemError) {
-      wakeup = try Wakeup()
-    } catch {
-      setup.post(.streamEnded(number, join.stream, .failed(Failure(error))))
-      return nil
-    }
+    let wakeup = try Wakeup()
     // Before its thread runs: a stop finds it.
     session.queue.register(join.stream, wakeup)
     let setup = setup
     return SenderWorker("stream \(join.stream)") {
       Report(.streamEnded(number, join.stream, session.carry(join, by: route, wakeup, attempts: attempts, setup)))
-    } failing: {
-      .streamEnded(number, join.stream, .failed($0))
     }
   }
 
@@ -350,8 +321,6 @@ final class SenderPerformer: Performer {
     return SenderWorker("remember") {
       transfer?.note(finish.unsent, \.unsent, ofPart: part)
       return Report(.finishNoted(number, id, nil))
-    } failing: {
-      .finishNoted(number, id, $0)
     }
   }
 
@@ -361,8 +330,6 @@ final class SenderPerformer: Performer {
     let traffic = transfer?.traffic.amount ?? Traffic()
     return SenderWorker("remember") {
       Report(.recorded(id, traffic, isWritten: transfer?.finish(part, done, naming: refusals) ?? true))
-    } failing: { _ in
-      .recorded(id, traffic, isWritten: false)
     }
   }
 
@@ -376,8 +343,6 @@ final class SenderPerformer: Performer {
         remembered.lastSeen = Timestamp.coarseNow().seconds
       }
       return Report(.noted(id))
-    } failing: { _ in
-      .noted(id)
     }
   }
 
@@ -386,8 +351,6 @@ final class SenderPerformer: Performer {
     return SenderWorker("remember") {
       transfer?.forget()
       return Report(.forgot(id))
-    } failing: { _ in
-      .forgot(id)
     }
   }
 }
