@@ -108,7 +108,7 @@ class Sources:
 
     def __init__(self, folder, finder):
         names = files_below(folder)
-        changed = [name for name in names if not re.search(r"\+(Events|Actions|Invariants)\.swift$", name)]
+        changed = [name for name in names if not re.search(r"\+(Events|Actions)\.swift$", name)]
         said = subprocess.run([finder, *changed], cwd=folder, stdout=subprocess.PIPE, check=True).stdout
         places = [Place(**json.loads(line)) for line in said.splitlines()]
         self.files, self.mutants = {}, []

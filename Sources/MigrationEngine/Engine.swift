@@ -17,8 +17,6 @@ package protocol Engine: Sendable {
   var nextMoment: Double? { get }
   /// How many workers were started and have not sent their event.
   var runningWorkers: Int { get }
-  /// The invariant that does not hold; nil when all hold.
-  func checkInvariants() -> String?
 }
 
 /// The events that a loop gives to both engines.

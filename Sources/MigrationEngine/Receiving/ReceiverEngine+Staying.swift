@@ -213,34 +213,9 @@ extension ReceiverEngine {
   /// The transfers that sessions are about.
   var transfersOfSessions: Set<TransferID> { Set(sessions.values.map(\.transfer)) }
 
-  private func isResting(_ transfer: IncomingTransfer) -> Bool {
+  func isResting(_ transfer: IncomingTransfer) -> Bool {
     transfer.holding == .held && phase[transfer.identifier] == nil && !transfer.isImporting
       && !transfers.isToBeContinued(transfer.identifier) && !transfersOfSessions.contains(transfer.identifier)
-  }
-
-  // MARK: Invariants
-
-  /// The invariant of a receiver that stays that does not hold; nil if all hold.
-  var brokenStaying: String? {
-    guard settings.keeps else {
-      return sessions.values.contains(where: \.isAside) ? "a session steps aside in a run that does not stay" : nil
-    }
-    if phase.isEnding { return nil }
-    if transfers.count(where: \.isDone) > Self.rememberedDone + sessions.count { return "too many are remembered" }
-    for session in sessions.values where session.isAside && !session.isEnding {
-      if let transfer = transfers[of: session.transfer], transfer.outcome == nil {
-        return "a session steps aside too early"
-      }
-    }
-    for place in phase.served {
-      guard let transfer = transfers[of: place.transfer] else { continue }
-      if transfer.isDone, sessions.values.allSatisfy({ !$0.conversation.isOver }) {
-        return "it is engaged in a finished transfer"
-      }
-      if transfer.holding == .released { return "it is engaged in a released transfer" }
-    }
-    if transfers.contains(where: isResting) { return "it holds a transfer that it does not need" }
-    return nil
   }
 }
 

@@ -69,15 +69,6 @@ extension ReceiverEngine {
     reservationPaces = reservationPaces.filter { !$0.value.isOver }
   }
 
-  /// The invariant of waiting transfers that does not hold; nil if it holds.
-  var brokenReservations: String? {
-    for (transfer, _) in reservationWaits
-    where sessions.values.contains(where: { $0.transfer == transfer && $0.isTalking }) {
-      return "a transfer waits for reservations and is served"
-    }
-    return nil
-  }
-
   /// A part's reservation at the destination: room until all of the part is staged, and names until
   /// its import has ended.
   struct PartReservation: Hashable, Sendable {

@@ -187,20 +187,3 @@ extension SenderEngine.Event {
     }
   }
 }
-
-extension SenderSession {
-  /// The invariant of the running part that does not hold, given the pending work; nil when all hold.
-  func brokenInvariant(_ items: [SenderEngine.PendingWork.Item]) -> String? {
-    var (isPlanned, worksForPart) = (false, false)
-    for item in items where item.session == number {
-      switch item {
-      case .planRecord: isPlanned = true
-      case .export, .finishNote: worksForPart = true
-      default: break
-      }
-    }
-    if worksForPart != isWorking { return "the worker of a part is not known" }
-    if conversation.isBetween, !isOver, !isPlanned, !isWorking, done == nil { return "a session waits for nothing" }
-    return nil
-  }
-}

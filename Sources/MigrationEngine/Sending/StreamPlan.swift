@@ -29,7 +29,7 @@ struct StreamPlan: Sendable {
     let isOpen: Bool
   }
 
-  private struct Stream: Equatable {
+  struct Stream: Equatable {
     enum State: Equatable {
       /// Leads to joining, once it is due and there is a place.
       case queued(due: Double)
@@ -58,12 +58,12 @@ struct StreamPlan: Sendable {
   private let session: SessionNumber
   private let identifier: SessionID
   /// How many streams the receiver accepts.
-  private let limit: Int
+  let limit: Int
   /// Nil where the user has fixed the number.
   private var count: StreamCount?
   /// The streams that have not ended. A replacement has the position of the stream that it
   /// replaces.
-  private var streams: [Stream] = []
+  private(set) var streams: [Stream] = []
   private var nextNumber: StreamNumber = 0
   /// How many streams are still to be opened.
   private var missing: Int
@@ -314,21 +314,6 @@ struct StreamPlan: Sendable {
   private func isSpare(_ lost: Stream) -> Bool {
     direct != nil && lost.state != .joined && lost.route != .asControl && lost.replaces == nil
   }
-
-  // MARK: For checks
-
-  /// The streams that have started, joined or not.
-  var started: [StreamNumber] { streams.filter { $0.due == nil }.map(\.number) }
-
-  /// How many streams are on their way, besides a round of tries.
-  var joiningStreams: Int { joining }
-
-  func hasJoined(_ number: StreamNumber) -> Bool { streams.contains { $0.number == number && $0.state == .joined } }
-
-  var isWithinLimit: Bool { streams.count <= limit }
-
-  /// Whether each stream that does not stay has frames to finish: its own, or a broken stream's.
-  var retiresOnlyCarriers: Bool { streams.allSatisfy { $0.stays || $0.state == .joined || $0.replaces != nil } }
 
   // MARK: A single stream
 
