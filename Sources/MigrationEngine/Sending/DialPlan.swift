@@ -49,65 +49,39 @@ struct DialPlan: Sendable {
   private var backoff: Backoff
   private var isAddressTold: Bool
   /// Whether the user knows that the sender tries again.
-  private var isTrialTold: Bool
+  private var isTrialTold = false
   /// The place in the receiver's line that the user knows.
   private var toldPlace: UInt16?
   /// For how many seconds the sender tries to come back.
   private let patience: Double
 
-  private init(
-    _ aim: Aim, _ route: Route, _ backoff: Backoff, patience: Double, isAddressTold: Bool, isTrialTold: Bool
-  ) {
+  /// Begins. Of a sender that looks around, the address for coming back is known once the receiver was
+  /// reached.
+  init(_ aim: Aim, _ settings: SenderEngine.Settings, now: Double) {
     self.aim = aim
-    self.route = route
-    self.backoff = backoff
-    self.patience = patience
-    self.isAddressTold = isAddressTold
-    self.isTrialTold = isTrialTold
-  }
-
-  static func pairing(looksAround: Bool, hasRelay: Bool = false, now: Double, giveUpAfter: Double) -> DialPlan {
-    let backoff = Backoff(
-      now: now, patience: min(patienceBeforeReady, giveUpAfter), longest: Backoff.longestBeforeReady)
-    // The address for coming back is known once the receiver was reached.
-    return DialPlan(
-      .pair, looksAround ? .nearby(SeekRound(last: "", hasRelay: hasRelay)) : .target, backoff, patience: giveUpAfter,
-      isAddressTold: false, isTrialTold: false)
-  }
-
-  static func greeting(
-    _ device: SenderEngine.KnownDevice, others: [SenderEngine.KnownDevice], at address: DeviceAddress,
-    looksAround: Bool, hasRelay: Bool = false, now: Double, giveUpAfter: Double
-  ) -> DialPlan {
-    DialPlan(
-      .greet(device, others: others, address),
-      looksAround ? .nearby(SeekRound(last: "", hasRelay: hasRelay)) : .target,
-      Backoff(now: now, patience: giveUpAfter), patience: giveUpAfter, isAddressTold: false, isTrialTold: false)
-  }
-
-  static func resuming(
-    _ transfer: SenderEngine.EarlierTransfer, others: [SenderEngine.EarlierTransfer], looksAround: Bool,
-    hasRelay: Bool = false, now: Double, giveUpAfter: Double
-  ) -> DialPlan {
-    let backoff = Backoff(now: now, patience: giveUpAfter)
-    let route = looksAround ? Route.nearby(SeekRound(last: transfer.address, hasRelay: hasRelay)) : .target
-    return DialPlan(
-      .resume(transfer, others: others), route, backoff, patience: giveUpAfter, isAddressTold: true, isTrialTold: false)
+    patience = settings.giveUpAfter
+    let last = if case .resume(let transfer, _) = aim { transfer.address } else { nil as String? }
+    route = settings.looksAround ? .nearby(SeekRound(last: last ?? "", hasRelay: settings.hasRelay)) : .target
+    isAddressTold = last != nil
+    backoff = Backoff(now: now, patience: patience)
+    if case .pair = aim {
+      backoff = Backoff(
+        now: now, patience: min(Self.patienceBeforeReady, patience), longest: Backoff.longestBeforeReady)
+    }
   }
 
   /// The plan for coming back after a session that this plan led to. If the connection is lost
   /// again before any data has arrived, the time to give up does not start anew.
-  func comingBack(
-    to transfer: TransferID?, at address: String, hasProgressed: Bool, now: Double, giveUpAfter: Double
-  ) -> DialPlan {
-    let route = if case .nearby(let round) = route { Route.nearby(round.again(last: address)) } else { route }
-    var next = DialPlan(
-      .comeBack(transfer), route, Backoff(now: now, patience: giveUpAfter), patience: giveUpAfter, isAddressTold: true,
-      isTrialTold: true)
-    next.isLookTold = true
-    if case .comeBack = aim, !hasProgressed { next.backoff = backoff }
+  func comingBack(to transfer: TransferID?, at address: String, hasProgressed: Bool, now: Double) -> DialPlan {
+    var next = self
+    if !isComingBack || hasProgressed { next.backoff = Backoff(now: now, patience: patience) }
+    next.aim = .comeBack(transfer)
+    if case .nearby(let round) = route { next.route = .nearby(round.again(last: address)) }
+    (next.isAddressTold, next.isTrialTold, next.isLookTold, next.toldPlace) = (true, true, true, nil)
     return next
   }
+
+  private var isComingBack: Bool { if case .comeBack = aim { true } else { false } }
 
   var purpose: SenderEngine.Purpose {
     switch aim {

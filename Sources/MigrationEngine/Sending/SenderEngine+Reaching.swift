@@ -73,10 +73,7 @@ extension SenderEngine {
   ) {
     guard let newest = transfers.first else { return beginPairing(&actions) }
     actions.append(.tell(.connecting(address: settings.target ?? newest.address)))
-    dial(
-      .resuming(
-        newest, others: Array(transfers.dropFirst()), looksAround: settings.looksAround,
-        hasRelay: settings.hasRelay, now: now, giveUpAfter: settings.giveUpAfter), &actions)
+    dial(DialPlan(.resume(newest, others: Array(transfers.dropFirst())), settings, now: now), &actions)
   }
 
   /// There is nothing to continue.
@@ -145,10 +142,7 @@ extension SenderEngine {
       let isLikely = { (known: KnownDevice) in known.host == device.host || known.label == device.name }
       let devices = facts.devices.filter(isLikely) + facts.devices.filter { !isLikely($0) }
       guard let first = devices.first else { return askCode(device, &actions) }
-      dial(
-        .greeting(
-          first, others: Array(devices.dropFirst()), at: device, looksAround: settings.looksAround,
-          hasRelay: settings.hasRelay, now: now, giveUpAfter: settings.giveUpAfter), &actions)
+      dial(DialPlan(.greet(first, others: Array(devices.dropFirst()), device), settings, now: now), &actions)
     case .failure(let failure): prepareFinish(.failure(Failure(failure)), now, &actions)
     }
   }
@@ -175,10 +169,7 @@ extension SenderEngine {
   mutating func derived(_ fault: Failure?, _ now: Double, _ actions: inout [Action]) {
     guard case .deriving = phase else { return }
     if let fault { return prepareFinish(.failure(fault), now, &actions) }
-    dial(
-      .pairing(
-        looksAround: settings.looksAround, hasRelay: settings.hasRelay, now: now, giveUpAfter: settings.giveUpAfter),
-      &actions)
+    dial(DialPlan(.pair, settings, now: now), &actions)
   }
 
   mutating func dial(_ plan: DialPlan, _ actions: inout [Action]) {

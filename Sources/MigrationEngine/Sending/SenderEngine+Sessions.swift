@@ -92,8 +92,7 @@ extension SenderEngine {
       if let abandoned { return prepareFinish(.failure(abandoned), now, &actions) }
       actions.append(.tell(.interrupted(reason: fault.message)))
       var plan = end.plan.comingBack(
-        to: facts.transfer.identifier, at: end.address, hasProgressed: hasProgressed, now: now,
-        giveUpAfter: settings.giveUpAfter)
+        to: facts.transfer.identifier, at: end.address, hasProgressed: hasProgressed, now: now)
       let step = plan.pause(end.spread, now: now)
       follow(step, plan, now, &actions)
     // A device with a kept pairing knows the key, and the transfer no more.
@@ -104,9 +103,7 @@ extension SenderEngine {
       actions += [.tell(.notice(DialPlan.isForgotten)), .forget(transfer)]
       facts.transfer = OutgoingTransfer()
       dial(
-        end.plan.comingBack(
-          to: nil, at: end.address, hasProgressed: hasProgressed, now: now, giveUpAfter: settings.giveUpAfter),
-        &actions)
+        end.plan.comingBack(to: nil, at: end.address, hasProgressed: hasProgressed, now: now), &actions)
     case .failed(let fault): prepareFinish(.failure(fault), now, &actions)
     }
   }

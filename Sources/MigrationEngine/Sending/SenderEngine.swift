@@ -119,41 +119,11 @@ package struct SenderEngine: Engine {
     case .dialed(.failure(let failure), let spread): unmet(failure, spread, now, &actions)
     case .closed(_, let spread): closed(spread)
     case .window(_, let counts): counted(counts, now, &actions)
-    case .received(_, let message):
-      converse(now, &actions) { (session, facts, actions) throws(Failure) in
-        try session.received(message, &facts, now, &actions)
-      }
     case .broke(_, let fault): breakOff(fault, now, &actions)
-    case .drained:
+    case .received, .drained, .unsent, .exported, .planRecorded, .finishNoted, .streamJoined,
+      .streamEnded, .recorded:
       converse(now, &actions) { (session, facts, actions) throws(Failure) in
-        session.sayRest(&facts.transfer, &actions)
-      }
-    case .unsent(_, let unsent):
-      converse(now, &actions) { (session, _, actions) throws(Failure) in session.unsent(unsent, &actions) }
-    case .exported(_, let result):
-      converse(now, &actions) { (session, facts, actions) throws(Failure) in
-        try session.exported(result, &facts, now, &actions)
-      }
-    case .planRecorded(_, _, let fault):
-      converse(now, &actions) { (session, facts, actions) throws(Failure) in
-        try session.planRecorded(fault, &facts, &actions)
-      }
-    case .finishNoted(_, _, let fault):
-      converse(now, &actions) { (session, facts, actions) throws(Failure) in
-        try session.finishNoted(fault, &facts, &actions)
-      }
-    case .streamJoined(_, let stream, let address):
-      converse(now, &actions) { (session, _, actions) throws(Failure) in
-        session.joined(stream, by: address, now, &actions)
-      }
-    case .streamEnded(_, let stream, let end):
-      converse(now, &actions) { (session, _, actions) throws(Failure) in
-        try session.ended(stream, end, now, &actions)
-      }
-    case .recorded(_, let traffic, let isWritten):
-      converse(now, &actions) { (session, facts, actions) throws(Failure) in
-        if let traffic { facts.transfer.traffic = traffic }
-        try session.recorded(isWritten, &facts, &actions)
+        try session.take(event, &facts, now, &actions)
       }
     }
   }

@@ -60,10 +60,31 @@ struct SenderSession: Sendable {
   var connection: ConnectionID { meeting.connection }
   var address: String { meeting.address }
 
+  /// An event of its connection, or of one of its workers.
+  mutating func take(
+    _ event: SenderEngine.Event, _ facts: inout SenderEngine.Facts, _ now: Double,
+    _ actions: inout [SenderEngine.Action]
+  ) throws(Failure) {
+    switch event {
+    case .received(_, let message): try received(message, &facts, now, &actions)
+    case .drained: sayRest(&facts.transfer, &actions)
+    case .unsent(_, let item): unsent(item, &actions)
+    case .exported(_, let result): try exported(result, &facts, now, &actions)
+    case .planRecorded(_, _, let fault): try planRecorded(fault, &facts, &actions)
+    case .finishNoted(_, _, let fault): try finishNoted(fault, &facts, &actions)
+    case .streamJoined(_, let stream, let address): joined(stream, by: address, now, &actions)
+    case .streamEnded(_, let stream, let end): try ended(stream, end, now, &actions)
+    case .recorded(_, let traffic, let isWritten):
+      if let traffic { facts.transfer.traffic = traffic }
+      try recorded(isWritten, &facts, &actions)
+    default: break
+    }
+  }
+
   // MARK: The control connection
 
   /// A message has arrived.
-  mutating func received(
+  private mutating func received(
     _ message: ControlMessage, _ facts: inout SenderEngine.Facts, _ now: Double,
     _ actions: inout [SenderEngine.Action]
   ) throws(Failure) {
@@ -153,7 +174,7 @@ struct SenderSession: Sendable {
   }
 
   /// The plan is recorded: the transfer has begun.
-  mutating func planRecorded(
+  private mutating func planRecorded(
     _ fault: Failure?, _ facts: inout SenderEngine.Facts, _ actions: inout [SenderEngine.Action]
   ) throws(Failure) {
     if let fault { throw fault }
@@ -257,14 +278,14 @@ struct SenderSession: Sendable {
   }
 
   /// An item is left out. The receiver is told as many of these as may be named.
-  mutating func unsent(_ item: NotStored, _ actions: inout [SenderEngine.Action]) {
+  private mutating func unsent(_ item: NotStored, _ actions: inout [SenderEngine.Action]) {
     actions.append(.tell(.notStored(item), part: part ?? 0))
     guard conversation.isStreaming, let message = conversation.name(item) else { return }
     actions.append(.say(connection, message))
   }
 
   /// The export has ended, and everything that it has packed is written.
-  mutating func exported(
+  private mutating func exported(
     _ result: Result<ExportResult, Failure>, _ facts: inout SenderEngine.Facts, _ now: Double,
     _ actions: inout [SenderEngine.Action]
   ) throws(Failure) {
@@ -299,7 +320,7 @@ struct SenderSession: Sendable {
   /// The items that FINISH leaves out are recorded on the disk, if there are any. This comes first
   /// because a receiver that has read FINISH may finish the transfer, and a later run would then
   /// read only DONE.
-  mutating func finishNoted(
+  private mutating func finishNoted(
     _ fault: Failure?, _ facts: inout SenderEngine.Facts, _ actions: inout [SenderEngine.Action]
   ) throws(Failure) {
     if let fault { throw fault }
@@ -317,7 +338,8 @@ struct SenderSession: Sendable {
 
   /// Sends the next page of held items that the source no longer has, and FINISH after the last
   /// page.
-  mutating func sayRest(_ transfer: inout SenderEngine.OutgoingTransfer, _ actions: inout [SenderEngine.Action]) {
+  private mutating func sayRest(_ transfer: inout SenderEngine.OutgoingTransfer, _ actions: inout [SenderEngine.Action])
+  {
     guard let page = rest?.takePage() else { return }
     if !page.isEmpty { actions.append(.say(connection, conversation.drop(page))) }
     sayFinish(&transfer, &actions)
@@ -337,7 +359,7 @@ struct SenderSession: Sendable {
 
   /// The receiver's DONE is recorded: the part is finished. Without the record, the receiver has to
   /// keep its own, for a sender that asks again.
-  mutating func recorded(
+  private mutating func recorded(
     _ isWritten: Bool, _ facts: inout SenderEngine.Facts, _ actions: inout [SenderEngine.Action]
   ) throws(Failure) {
     guard let part, let done else { return }
@@ -355,7 +377,7 @@ struct SenderSession: Sendable {
   /// The session is to end once the DONE of a part is recorded, if other parts are left.
   mutating func endAfterDone(by fault: Failure) { faultAfterDone = faultAfterDone ?? fault }
 
-  mutating func joined(
+  private mutating func joined(
     _ stream: SenderEngine.StreamNumber, by address: InternetAddress?, _ now: Double,
     _ actions: inout [SenderEngine.Action]
   ) {
@@ -367,7 +389,7 @@ struct SenderSession: Sendable {
     if conversation.isStreaming { direct.tell(streams?.directAddress, relay: meeting.relay, &actions) }
   }
 
-  mutating func ended(
+  private mutating func ended(
     _ stream: SenderEngine.StreamNumber, _ end: SenderEngine.StreamEnd, _ now: Double,
     _ actions: inout [SenderEngine.Action]
   ) throws(Failure) {
