@@ -117,13 +117,13 @@ package final class Staging: Sendable {
   let bases = Mutex<[ArchivePath: Base]>([:])
 
   /// What the newest session accepts; nil before the first one of this process.
-  let taking = Mutex<Taking?>(nil)
+  let permitted = Mutex<Permitted?>(nil)
 
   /// The items that the user of this device takes; nil for all.
-  var permit: ArrivalPermit? { taking.withLock { $0?.permit } }
+  var permit: ArrivalPermit? { permitted.withLock { $0?.permit } }
 
   /// The permitted first components of paths; nil for an app, which announces none.
-  var roots: Set<[UInt8]>? { taking.withLock { $0?.roots } ?? announced }
+  var roots: Set<[UInt8]>? { permitted.withLock { $0?.roots } ?? announced }
 
   /// The items of this part that the same device has brought before; nil if they are not recorded.
   package var arrivals: ArrivedItems? {

@@ -2,8 +2,8 @@ import MigrationSystem
 package import MigrationWire
 
 extension Staging {
-  /// The items that a session accepts.
-  struct Taking: Equatable, Sendable {
+  /// The items that the user of this device permits in a session.
+  struct Permitted: Equatable, Sendable {
     /// Those that the user of this device takes; nil for all.
     let permit: ArrivalPermit?
     /// The roots that are not left out; nil for all.
@@ -27,8 +27,8 @@ extension Staging {
   /// What is staged and not taken any more is removed: it is refused by name, or forgotten with its
   /// root. What was refused and is taken now may come.
   package func take(only permit: ArrivalPermit?, of roots: Set<[UInt8]>? = nil) throws(Failure) {
-    let taken = Taking(permit: permit, roots: roots)
-    guard taking.withLock({ $0 }) != taken else { return }
+    let taken = Permitted(permit: permit, roots: roots)
+    guard permitted.withLock({ $0 }) != taken else { return }
     let hasRefused = shared.withLock { $0.ledger.refusedTotal.items > 0 || !$0.ledger.refusedWithoutRecord.isEmpty }
     // An import that has begun is completed.
     let mayRemove = if case .imported = stage { false } else { shared.withLock { $0.moving.isEmpty } }
@@ -40,12 +40,12 @@ extension Staging {
     } catch {
       throw Failure(.storage, "the journal cannot be read or written", cause: error as? SystemError)
     }
-    taking.withLock { $0 = taken }
+    permitted.withLock { $0 = taken }
   }
 
   /// Forgets the refusals of what is taken now, and of roots that are left out. Every claim about these
   /// states is void: nothing of them is on the disk.
-  private func allow(_ taken: Taking) throws {
+  private func allow(_ taken: Permitted) throws {
     var void: [JournalRecord] = []
     var allowed: [Mark: (path: ArchivePath, generation: Generation)] = [:]
     try journal.forEach(upTo: journal.position) { position, claim in
