@@ -66,7 +66,10 @@ class Rounds:
         self.cuts, self.done, self.differences = collections.Counter(), collections.Counter(), collections.Counter()
         self.failures = 0
         self.log = open(f"{work}/rounds.log", "w", encoding="utf-8")
-        shutil.copy(binary, f"{work}/peer")
+        # Outside it has a prefix of its own: what lies below a program's prefix counts as what programs run.
+        os.makedirs(f"{work}/program/bin")
+        shutil.copy(binary, f"{work}/program/bin/peer")
+        os.link(f"{work}/program/bin/peer", f"{work}/peer")
         os.makedirs(f"{work}/tools")
         for name in FILES:
             shutil.copy(tool(name), f"{work}/tools")

@@ -155,7 +155,7 @@ class Round:
         if self.is_inside(role):
             runs.append(Inside(role, number, self.place.machine, [BINARY, *self.words(role)], f"{self.inner}/home", text))
             return
-        words = [f"{self.place.work}/peer", *self.words(role)]
+        words = [f"{self.place.work}/program/bin/peer", *self.words(role)]
         if role == "sender" and self.is_witnessed:
             words = [PYTHON, tool("lab_power_witness.py"), "--to", f"127.0.0.1:{self.place.port}", "--rate", str(RATE),
                      *roots(f"{self.place.work}/sources")]
