@@ -75,7 +75,7 @@ extension Staging {
   }
 
   /// Removes the staged items that are not taken.
-  private func remove(besides taken: Taking) throws {
+  private func remove(besides taken: Permitted) throws {
     let places = disk.places()
     let isConcluded = if case .concluded = stage { true } else { false }
     var gone: [ArchivePath] = []
