@@ -289,6 +289,22 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
+/// The wings of `Sources` and their modules: a reader who wants to send files needs only the first one.
+let wings = [
+  "Transfer": [
+    "COpenSSL", "CSystem", "MigrationArchive", "MigrationDiscovery", "MigrationEngine", "MigrationRelay",
+    "MigrationSystem", "MigrationTLS", "MigrationTransfer", "MigrationWire", "PeerTransfer",
+  ],
+  "Apps": [
+    "AppMigrationKit", "AuthenticationServices", "CAppMigrationKit", "CCredentials", "MigrationCredentials",
+    "MigrationHost", "MigrationVault", "Security",
+  ],
+  "Computer": ["MigrationApps", "MigrationPage"],
+]
+for (wing, modules) in wings {
+  for target in package.targets where modules.contains(target.name) { target.path = "Sources/\(wing)/\(target.name)" }
+}
+
 // Lab/fuzz builds the programs that feed every reader with made-up bytes. They look inside the
 // modules and have no Swift Testing, so that they are part of no other build. Tests/Fuzzing/Shared
 // has links to the sources that they share with the suites.

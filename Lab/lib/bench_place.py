@@ -15,7 +15,7 @@ import time
 from outside import ROOT, Failure, remove, require
 
 LIBRARIES = {
-    "floor": [f"-I{ROOT}/Sources/CSystem/include", f"{ROOT}/Sources/CSystem/CChecksum.c", "-lcrypto"]}
+    "floor": [f"-I{ROOT}/Sources/Transfer/CSystem/include", f"{ROOT}/Sources/Transfer/CSystem/CChecksum.c", "-lcrypto"]}
 """What the programs in C are made of besides their own file."""
 
 LONGEST = 1800

@@ -63,7 +63,7 @@ def git(*words):
 
 
 def version():
-    with open(f"{ROOT}/Sources/MigrationTransfer/Version.swift", encoding="utf-8") as file:
+    with open(f"{ROOT}/Sources/Transfer/MigrationTransfer/Version.swift", encoding="utf-8") as file:
         return re.search(r'"(\d+\.\d+\.\d+)"', file.read()).group(1)
 
 

@@ -144,7 +144,7 @@ class Move:
         os.makedirs(f"{work}/peer/bin")
         os.makedirs(f"{work}/peer/share/peer")
         subprocess.run(["cp", peer, f"{work}/peer/bin/peer"], check=True)
-        subprocess.run(["cp", "-r", f"{ROOT}/Sources/MigrationApps/Descriptions", f"{work}/peer/share/peer/known-apps"], check=True)
+        subprocess.run(["cp", "-r", f"{ROOT}/Sources/Computer/MigrationApps/Descriptions", f"{work}/peer/share/peer/known-apps"], check=True)
         self.network, self.homes, self.fine = Network(), [], True
         for codename, user in (("bookworm", "anna"), ("trixie", "bert")):
             self.homes.append(Home(codename, user, make_root_with(codename, PACKAGES, "second-run"), work, f"{work}/peer"))

@@ -31,11 +31,11 @@ lay_out() {
   umask 022
   lay_out_program "$stage"
   lay_out_package "$stage/share/peer/package"
-  copy Sources/MigrationApps/Descriptions "$stage/share/peer/known-apps"
-  copy Sources/MigrationPage/Page "$stage/share/peer/page"
+  copy Sources/Computer/MigrationApps/Descriptions "$stage/share/peer/known-apps"
+  copy Sources/Computer/MigrationPage/Page "$stage/share/peer/page"
   copy Scripts/lib/peer.desktop "$stage/share/applications/peer.desktop"
   name_program "$stage/share/applications/peer.desktop" "$prefix/bin/peer"
-  copy Sources/MigrationPage/Page/icon.svg "$stage/share/icons/hicolor/scalable/apps/peer.svg"
+  copy Sources/Computer/MigrationPage/Page/icon.svg "$stage/share/icons/hicolor/scalable/apps/peer.svg"
   lay_out_documents "$stage/share/doc/peer" "$prefix"
   umask "$old_umask"
 }
@@ -107,9 +107,9 @@ lay_out_package() {
   # Temporary files of swift are removed too.
   mkdir -p "$package.scratch/tmp"
   targets=$(cd "$package" && TMPDIR=$package.scratch/tmp swift package --scratch-path "$package.scratch" dump-package |
-    python3 -c 'import json, sys; print("\n".join(target["name"] for target in json.load(sys.stdin)["targets"]))')
+    python3 -c 'import json, sys; print("\n".join(target["path"] for target in json.load(sys.stdin)["targets"]))')
   rm -rf "$package.scratch"
-  for target in $targets; do copy "Sources/$target" "$package/Sources/$target"; done
+  for target in $targets; do copy "$target" "$package/$target"; done
   # What 'peer app new' copies.
   copy Examples/NewApp "$package/Examples/NewApp"
 }

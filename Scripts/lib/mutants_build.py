@@ -68,17 +68,17 @@ class Build:
 
     def __init__(self, module):
         self.package = f"{PLACE}/{module}"
-        self.wrapped = f"{self.package}/Sources/Migration{module}"
-        self.source = Sources(f"{ROOT}/Sources/Migration{module}", build_finder())
+        self.wrapped = f"{self.package}/Sources/Transfer/Migration{module}"
+        self.source = Sources(f"{ROOT}/Sources/Transfer/Migration{module}", build_finder())
         wanted = [name for name in (f"Migration{module}Tests", MODULES[module]) if name]
         products = f"{PLACE}/build/debug"
         self.tests = f"{products}/peerPackageTests.xctest"
         self.world = f"{products}/{MODULES[module]}" if MODULES[module] else None
-        for kind in ("Sources", "Tests"):
+        for kind in ("Sources/Transfer", "Sources", "Tests"):
             os.makedirs(f"{self.package}/{kind}", exist_ok=True)
             for name in os.listdir(f"{ROOT}/{kind}"):
                 link = f"{self.package}/{kind}/{name}"
-                if link != self.wrapped and not os.path.islink(link):
+                if link != self.wrapped and not os.path.lexists(link):
                     os.symlink(f"{ROOT}/{kind}/{name}", link)
         manifest = MANIFEST.replace("WANTED", str(wanted).replace("'", '"'))
         write(f"{self.package}/Package.swift", (own_manifest() + manifest).encode())

@@ -314,7 +314,7 @@ extension ReceiveOptions {
     let folders = KnownApps.described(records: home)
     // The package of new apps is the whole of a clone.
     let shipped = [
-      ShippedFolder("page", source: "Sources/MigrationPage/Page"), ShippedFolder("package", source: ""),
+      ShippedFolder("page", source: "Sources/Computer/MigrationPage/Page"), ShippedFolder("package", source: ""),
     ].compactMap { $0?.path }
     let directory = try destination(self)
     let place = try Failure.wrapping(directory.canonicalPath())

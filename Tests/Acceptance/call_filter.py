@@ -12,7 +12,7 @@ ALLOW, ASK = "allowed", "asked"
 OWN = 0xFFFFFFFE
 """Stands for the process's own number."""
 
-SOURCES = f"{ROOT}/Sources/CSystem"
+SOURCES = f"{ROOT}/Sources/Transfer/CSystem"
 
 
 class Architecture:

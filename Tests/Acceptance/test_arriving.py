@@ -15,7 +15,7 @@ if interop() is None:
     import wire
     from plan import Part
 
-DESCRIPTIONS = f"{ROOT}/Sources/MigrationApps/Descriptions"
+DESCRIPTIONS = f"{ROOT}/Sources/Computer/MigrationApps/Descriptions"
 
 # A folder of PATH.
 TOOLS = "tools/bin"

@@ -25,7 +25,7 @@ def install(work):
     for folder in ("bin", "share/peer"):
         os.makedirs(f"{work.path}/prefix/{folder}")
     shutil.copy(work.binary, f"{work.path}/prefix/bin/peer")
-    shutil.copytree(f"{ROOT}/Sources/MigrationPage/Page", f"{work.path}/prefix/share/peer/page")
+    shutil.copytree(f"{ROOT}/Sources/Computer/MigrationPage/Page", f"{work.path}/prefix/share/peer/page")
     return f"{work.path}/prefix/bin/peer"
 
 

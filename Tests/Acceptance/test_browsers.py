@@ -78,7 +78,7 @@ def test_a_whole_move(work, kinds):
     """assistant: by keys alone, from the menu to the report, everything arrives, also the data of both browsers that show the page"""
     network, program = Network(work, "old", "new"), install(work)
     descriptions = f"{work.path}/prefix/share/peer/known-apps"
-    subprocess.run(["cp", "-r", f"{ROOT}/Sources/MigrationApps/Descriptions", descriptions], check=True)
+    subprocess.run(["cp", "-r", f"{ROOT}/Sources/Computer/MigrationApps/Descriptions", descriptions], check=True)
     old, new = (Person(work, network[name], program, kind) for name, kind in zip(("old", "new"), kinds))
     old.write("Documents/letter", "letter")
     old.write("Pictures/picture", "picture")

@@ -22,7 +22,7 @@ APP = "org.example.notes"
 
 def followed():
     """The hints of the program's table."""
-    with open(f"{ROOT}/Sources/MigrationWire/Text/DataHint.swift", encoding="utf-8") as file:
+    with open(f"{ROOT}/Sources/Transfer/MigrationWire/Text/DataHint.swift", encoding="utf-8") as file:
         return re.findall(r"^  (?:case|package static func) (\w+)(?:$|\()", file.read(), re.MULTILINE)
 
 

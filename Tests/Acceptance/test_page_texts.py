@@ -35,8 +35,8 @@ def source(path):
 
 def test_causes_have_the_words_of_the_page():
     """assistant: the page has a sentence for each cause, and none with an option or a command"""
-    texts = source("MigrationPage/Page/texts.js")
-    codes = re.findall(r"^    case (\w+)$", source("MigrationWire/Failure/Failure.swift").split("package enum Kind")[0], re.MULTILINE)
+    texts = source("Computer/MigrationPage/Page/texts.js")
+    codes = re.findall(r"^    case (\w+)$", source("Transfer/MigrationWire/Failure/Failure.swift").split("package enum Kind")[0], re.MULTILINE)
     told = re.findall(r'\.\w+: "(\w+)"', source("peer/FailureCause.swift"))
     known = re.findall(r"^    (\w+): \(", texts[texts.index("  causes: {"):texts.index("  help: {")], re.MULTILINE)
     # The sentence of this computer's own command is shown.

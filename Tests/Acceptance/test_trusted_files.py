@@ -94,7 +94,7 @@ def served(work, program):
 
 
 def page_at(folder):
-    shutil.copytree(f"{ROOT}/Sources/MigrationPage/Page", folder)
+    shutil.copytree(f"{ROOT}/Sources/Computer/MigrationPage/Page", folder)
     os.chmod(folder, 0o755)
     for name in os.listdir(folder):
         os.chmod(f"{folder}/{name}", 0o644)
@@ -104,7 +104,7 @@ def page_at(folder):
 def test_the_page_of_another_user(work):
     """assistant: a page that another user laid into a folder above the program is not served, and one in the program's place that others may change is named and not served"""
     shared = f"{work.path}/shared"
-    page_at(f"{shared}/Sources/MigrationPage/Page")
+    page_at(f"{shared}/Sources/Computer/MigrationPage/Page")
     subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", f"{shared}/Sources"], check=True)
     program_at(work, f"{shared}/tools/peer")
     equal(served(work, work.binary)[0], 1, "exit code with a page of another user above")

@@ -168,7 +168,7 @@ import Testing
   // The sources of AppMigrationKit
 
   private func makePackage(_ path: String) throws {
-    try scratch.directory.makeDirectories("\(path)/Sources/AppMigrationKit")
+    try scratch.directory.makeDirectories("\(path)/Sources/Apps/AppMigrationKit")
     _ = try scratch.directory.openDirectoryBeneath(path).createFile("Package.swift")
   }
 

@@ -14,7 +14,7 @@ struct PageFolder: Sendable {
 
   /// Opens the files of this program's installation or clone.
   static func open(
-    _ shipped: ShippedFolder? = ShippedFolder("page", source: "Sources/MigrationPage/Page")
+    _ shipped: ShippedFolder? = ShippedFolder("page", source: "Sources/Computer/MigrationPage/Page")
   ) throws(Failure) -> PageFolder {
     guard let shipped, FileContent.isDirectory(shipped.path) else {
       throw Failure(

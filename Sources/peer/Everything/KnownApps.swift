@@ -128,7 +128,7 @@ struct KnownApps {
     /// The descriptions that come with this program.
     var descriptions: ShippedFolder? {
       root.isEmpty
-        ? ShippedFolder("known-apps", source: "Sources/MigrationApps/Descriptions")
+        ? ShippedFolder("known-apps", source: "Sources/Computer/MigrationApps/Descriptions")
         : ShippedFolder(path: path("/usr/share/peer/known-apps"), distrust: nil)
     }
 

@@ -178,7 +178,7 @@ enum KitSources {
     }
     guard isPackage(path) else {
       throw Failure(
-        .refused, "--package: \(VisibleText.quoted(named)) contains no Package.swift with Sources/AppMigrationKit",
+        .refused, "--package: \(VisibleText.quoted(named)) contains no Package.swift with Sources/Apps/AppMigrationKit",
         hint: hint)
     }
     return path
@@ -203,7 +203,7 @@ enum KitSources {
   private static func isPackage(_ path: [UInt8]) -> Bool {
     guard let folder = try? Directory.open(path) else { return false }
     return (try? folder.status("Package.swift").kind) == .regular
-      && (try? folder.openDirectoryBeneath("Sources/AppMigrationKit").status().kind) == .directory
+      && (try? folder.openDirectoryBeneath("Sources/Apps/AppMigrationKit").status().kind) == .directory
   }
 }
 
