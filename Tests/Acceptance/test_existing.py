@@ -4,7 +4,7 @@ import os
 import stat
 
 
-from devices import Receiver, end_well, sender, small_file
+from devices import Process, Receiver, end_well, sender, small_file
 from outside import equal
 
 OLD_TIME = 1_400_000_000_000_000_000
@@ -171,3 +171,26 @@ def test_merge(work):
             equal((end["unsent"], end["notStored"]), (0, 0), "what did not arrive")
         equal(look(new), expected, "the destination")
         check_renamed(receiver, sending, sorted(beside.items()))
+
+
+def test_update(work):
+    """--existing update --remember: a second run needs no code, brings what is new and changed, and removes nothing"""
+    old, new = work.place(on_disk=True)
+    tree(old, {"kept": b"kept", "changed": b"first", "gone": b"gone"}, OLD_TIME)
+
+    def copy():
+        receiver = Receiver(work, new, options=("--existing", "update", "--remember"))
+        names = [f"{old}/{name}" for name in sorted(os.listdir(old))]
+        code = "" if copies else receiver.pairing_code + "\n"
+        sending = Process(
+            work, ["send", *names, "--to", f"127.0.0.1:{receiver.port}", "--code-file", "-", "--json", "--remember"], code)
+        copies.append(done(receiver, sending)[1])
+
+    copies = []
+    copy()
+    os.remove(f"{old}/gone")
+    tree(old, {"changed": b"second", "added": b"added"}, NEW_TIME)
+    copy()
+    found = {path: entry[-1] for path, entry in look(new).items()}
+    equal(found, {"kept": b"kept", "changed": b"second", "gone": b"gone", "added": b"added"}, "the destination")
+    equal(copies[1]["sentBytes"], len(b"second") + len(b"added"), "the bytes that crossed")

@@ -36,6 +36,8 @@ ELSEWHERE = {
     "man peer-send": ("Tests/Acceptance/test_manual.py", "it reads every page by man; Lab/try-package, by its name where it is installed"),
     "Scripts/package": ("Lab/try-package", "it makes the release twice, which takes minutes"),
     **{f"peer {side} --everything": ("Tests/Acceptance/test_moving.py", "it has two homes") for side in ("send", "receive")},
+    **{command: ("Tests/Acceptance/test_existing.py", "it has a folder that changes between two runs") for command in (
+        "peer receive ~/Incoming --existing update --remember", "peer send Documents Pictures --remember")},
     "peer app list --all": ("Tests/Acceptance/test_described_apps.py", "it has a home with apps"),
     "Scripts/demo": (STAGES, "it is the stage 'demo'"),
     "Scripts/demo --app": (STAGES, "it is the stage 'demo of an app'"),

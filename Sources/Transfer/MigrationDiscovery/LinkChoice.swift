@@ -83,6 +83,9 @@ extension NetworkInterface {
     let all = addresses.filter { $0.isReady && !$0.isDeprecated && reach.includes($0.address) }
       .compactMap { IPAddress($0.address.bytes) }.filter(\.isDevice)
     let outside = all.filter { !$0.isLoopback }
-    return (outside.isEmpty ? all : outside).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+    // The kernel's order may change; IPv4 comes first.
+    return (outside.isEmpty ? all : outside).sorted { one, other in
+      one.isV6 == other.isV6 ? one.bytes.lexicographicallyPrecedes(other.bytes) : other.isV6
+    }
   }
 }
