@@ -9,7 +9,8 @@ import Testing
 
 /// The folder with the descriptions that are installed.
 private let folder = Array(
-  (#filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" } + "/Sources/Computer/MigrationApps/Descriptions")
+  (#filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" }
+    + "/Sources/Computer/MigrationApps/Descriptions")
     .utf8)
 
 /// The owner of the clone, which a test may read as another user.

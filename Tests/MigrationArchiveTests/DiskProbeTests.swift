@@ -111,7 +111,8 @@ import Testing
   @Test func `a name is tried where the file system does not keep every one, and leaves nothing behind`() throws {
     let scratch = try Scratch()
     for (name, reason) in [
-      (Array("a:b".utf8), nil), ([UInt8](repeating: 0x6E, count: 256), .nameTooLong), ([0x70, 0xED, 0xA0, 0x78], .nameNotAllowed),
+      (Array("a:b".utf8), nil), ([UInt8](repeating: 0x6E, count: 256), .nameTooLong),
+      ([0x70, 0xED, 0xA0, 0x78], .nameNotAllowed),
     ] as [([UInt8], NotStored.Reason?)] {
       expect(DiskProbe.refusal(of: name, in: scratch.directory), is: reason)
     }
