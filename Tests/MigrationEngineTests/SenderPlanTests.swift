@@ -135,6 +135,19 @@ import Testing
       is: true)
   }
 
+  @Test(arguments: [(true, false), (true, true), (false, false)])
+  func `a user who wants to be remembered learns that a plan of which nothing is taken keeps no pairing`(
+    wants: Bool, expects: Bool
+  ) {
+    var trial = SenderTrial { ($0.keepsPairing, $0.expectsReceiver) = (wants, expects) }
+    trial.sources = Array(sources.prefix(1))
+    trial.beginPairing()
+    trial.meet()
+    trial.hear(.greeting(Fixture.greeting()))
+    let told = trial.hear(.verdict(Fixture.verdict([.refused(full)])))
+    expect(told.contains { $0.contains("the next run needs a new code") }, is: wants && !expects, "\(told)")
+  }
+
   // MARK: A part that fails
 
   @Test func `a part that fails here is settled by the receiver's answer, and the next one is offered`() {

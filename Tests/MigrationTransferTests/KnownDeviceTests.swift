@@ -58,20 +58,6 @@ import Testing
     expect(second.destination.names(), is: ["c"])
   }
 
-  @Test func `devices whose first transfer is refused need no other code for the next one`() throws {
-    source.write("a", "new")
-    let receiver = try receiver()
-    receiver.destination.write("a", "mine")
-    let paired = try sender("a", to: try receiver.port(), code: try receiver.events.code())
-    expect(paired.failure()?.kind, is: .refused)
-    receiver.destination.remove("a")
-    let again = try sender("a", to: try receiver.port())
-    _ = try again.result()
-    expect(try isKnown(again))
-    expect(try (sending.devices() + receiving.devices()).map(\.until), is: [nil, nil])
-    _ = receiver.stop()
-  }
-
   @Test func `a sender that was killed with its result sends a known device what has changed since`() throws {
     source.write("a", "first")
     let destination = try Scratch()

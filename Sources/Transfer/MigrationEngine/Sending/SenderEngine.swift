@@ -25,6 +25,8 @@ package struct SenderEngine: Engine {
 
     /// Whether to keep the pairing with a receiver that wants that too.
     package var keepsPairing = false
+    /// Whether the receiver is known from the pairing on, also if it takes nothing.
+    package var expectsReceiver = false
 
     /// Whether to wait for a receiver that serves others first.
     package var waitsInLine = true

@@ -163,6 +163,9 @@ struct SenderSession: Sendable {
     self.verdict = verdict
     for (index, judged) in verdict.parts.enumerated() { facts.take(judged, of: UInt16(index), &actions) }
     guard nextPart(facts) != nil else {
+      if facts.settings.keepsPairing, !facts.settings.expectsReceiver, !isReturn, !isGreeting {
+        actions.append(.tell(.notice(Self.unkept)))
+      }
       return offerNext(&facts, &actions)
     }
     actions.append(
@@ -172,6 +175,8 @@ struct SenderSession: Sendable {
           transfer: verdict.transfer, plan: Plan(summaries.map { Part($0) }), label: peer.label, address: address,
           keepsPairing: verdict.flags.contains(.keepPairing))))
   }
+
+  private static let unkept = "the other device took nothing, and is not remembered: the next run needs a new code"
 
   /// The plan is recorded: the transfer has begun.
   private mutating func planRecorded(

@@ -123,7 +123,7 @@ struct PlanWorker: Sendable {
     if setup.wasKnown(record), !isKnown { throw Failure.forgotten }
     let now = Timestamp.coarseNow().seconds
     let isKept =
-      try record.keepsPairing && isKnown && keep(record, now, in: store)
+      try record.keepsPairing && (isKnown || !setup.options.knownDevices.areExpected) && keep(record, now, in: store)
     let plan = record.plan.recorded
     transfer.keep(
       try store.create(

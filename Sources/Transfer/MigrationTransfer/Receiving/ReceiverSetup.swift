@@ -50,12 +50,13 @@ struct ReceiverSetup: Sendable {
     return true
   }
 
-  /// A device has proved the code: before it hears so, it is known, where this run keeps pairings.
+  /// A device has proved the code: before it hears so, it is known, where this run keeps the pairings
+  /// of migrations.
   func expect(_ key: KeyFingerprint?, at address: String, _ meeting: [UInt8]) {
     guard let key else { return }
     // Its code counts, and not that it was known before.
     known.remove(key)
-    guard options.keepsPairings,
+    guard options.keepsPairings, options.knownDevices.areExpected,
       (try? store?.expect(key, as: .receiver, by: identity, at: address, meeting: meeting)) == true
     else { return }
     known.insert(key)

@@ -83,8 +83,10 @@ package enum KnownDevices: Equatable, Sendable {
   /// How long the pairing of a migration is kept, in seconds.
   private static let migrationLife: Int64 = 30 * 24 * 3600
 
-  /// A device without transfers is expected: its first plan is not recorded yet.
-  func has(_ device: KnownDevice) -> Bool { self != .kept || device.until == nil || device.transfers == 0 }
+  /// Whether a device is known from its pairing on, before its plan is.
+  var areExpected: Bool { self != .kept }
+
+  func has(_ device: KnownDevice) -> Bool { self != .kept || device.until == nil }
 
   /// When a pairing that is kept now ends; nil if it does not.
   func end(now: Int64) -> Int64? { self == .migrating(isKept: false) ? now + Self.migrationLife : nil }

@@ -127,7 +127,7 @@ struct Dial {
     var isExpected: Bool? = false
     do throws(ConnectionError) {
       try ClientPairing.prove(shares, on: &connection, until: deadline)
-      if setup.options.keepsPairing {
+      if setup.options.knownDevices.areExpected {
         let address = route.relay.map { RelayAccess.address(through: $0.name) } ?? connection.remoteAddress.description
         isExpected = try? setup.store?.expect(
           receiver, as: .sender, by: keys.identity, at: address, meeting: meeting)

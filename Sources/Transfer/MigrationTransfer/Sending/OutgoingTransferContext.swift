@@ -112,13 +112,12 @@ final class OutgoingTransferContext: Sendable {
   private func remember(_ record: SenderEngine.PlanRecord, _ setup: SenderSetup, in store: TransferStore) throws {
     let isKnown = store.device(receiver, as: .sender) != nil
     if isOfDevice, !isKnown { throw Failure.forgotten }
-    let now = Timestamp.coarseNow().seconds
-    if record.keepsPairing, isKnown {
+    let (now, known) = (Timestamp.coarseNow().seconds, setup.options.knownDevices)
+    if record.keepsPairing, isKnown || !known.areExpected {
       _ = try store.keep(
         KnownDevice(
           role: .sender, identity: try identity.encoded(), peer: receiver, label: record.label,
-          address: record.address, since: now, lastUsed: now, until: setup.options.knownDevices.end(now: now),
-          meeting: meeting))
+          address: record.address, since: now, lastUsed: now, until: known.end(now: now), meeting: meeting))
     }
     let new = try store.create(
       TransferRecord(

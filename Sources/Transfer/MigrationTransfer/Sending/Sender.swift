@@ -62,6 +62,7 @@ package final class Sender: Sendable {
       case .relay: settings.target = relay?.shown
       case .nearby: settings.hasRelay = relay != nil
       }
+      settings.expectsReceiver = knownDevices.areExpected
       settings.graceAtTheEnd = sources.map(\.graceAtTheEnd).max() ?? 0
       settings.canCompress = Features.ofThisDevice.contains(.zstd)
       return settings
