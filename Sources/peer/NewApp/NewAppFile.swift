@@ -15,7 +15,7 @@ struct NewAppFile: Equatable, Sendable {
 extension NewAppFile {
   /// The files of the example in Examples/NewApp, which are copied with other names.
   private static let paths = [
-    ".gitignore", "Bundle/Entitlements.plist", "Bundle/Extensions/NewAppMigration.appex/Entitlements.plist",
+    "gitignore", "Bundle/Entitlements.plist", "Bundle/Extensions/NewAppMigration.appex/Entitlements.plist",
     "Bundle/Extensions/NewAppMigration.appex/Info.plist", "Bundle/Info.plist", "Package.swift", "README.md",
     "Sources/NewAppApp/NewAppApp.swift", "Sources/NewAppData/Notes.swift", "Sources/NewAppData/Settings.swift",
     "Sources/NewAppMigration/NewAppMigration.swift", "Tests/NewAppMigrationTests/NewAppMigrationTests.swift", "bundle",
@@ -35,7 +35,8 @@ extension NewAppFile {
         let content = try example.openBeneath(path).readAll(limit: longest)
         files.append(
           NewAppFile(
-            path: path.replacing("NewApp", with: names.base),
+            // No package may contain a file that git reads.
+            path: path == "gitignore" ? ".gitignore" : path.replacing("NewApp", with: names.base),
             text: filled(String(decoding: content, as: UTF8.self), names, kit: kit), isExecutable: path == "bundle"))
       }
       return files
