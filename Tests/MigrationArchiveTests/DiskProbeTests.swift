@@ -83,7 +83,7 @@ import Testing
     expected.timeGranularity = 1_000_000_000
     expected.fixedRights = DiskAbilities.FixedRights(file: 0o777, directory: 0o777)
     expect(abilities, is: expected)
-    expect(DiskProbe.refusal(of: Array("a:b".utf8), in: disk.directory.directory), is: .nameNotAllowed)
+    expect(DiskProbe.refusal(of: Array("a:b".utf8), in: disk.directory.directory).reason, is: .nameNotAllowed)
     var isEmpty = true
     try disk.directory.directory.forEachEntry { (_, _) throws(SystemError) in
       isEmpty = false
@@ -114,7 +114,7 @@ import Testing
       (Array("a:b".utf8), nil), ([UInt8](repeating: 0x6E, count: 256), .nameTooLong),
       ([0x70, 0xED, 0xA0, 0x78], .nameNotAllowed),
     ] as [([UInt8], NotStored.Reason?)] {
-      expect(DiskProbe.refusal(of: name, in: scratch.directory), is: reason)
+      expect(DiskProbe.refusal(of: name, in: scratch.directory).reason, is: reason)
     }
     expect(scratch.names(), is: [])
   }

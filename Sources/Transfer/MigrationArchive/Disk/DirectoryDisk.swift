@@ -158,11 +158,12 @@ package final class DirectoryDisk: StagingDisk {
   }
 
   package func refusal(ofName name: [UInt8]) -> NotStored.Reason? {
-    tried.withLock { tried in
+    if abilities.keepsPlainNames, DiskProbe.isPlain(name) { return nil }
+    return tried.withLock { tried in
       if let known = tried[name] { return known }
       if tried.count >= Self.mostTried { tried = [:] }
-      let refusal = DiskProbe.refusal(of: name, in: own)
-      tried[name] = .some(refusal)
+      let (refusal, isSure) = DiskProbe.refusal(of: name, in: own)
+      if isSure { tried[name] = .some(refusal) }
       return refusal
     }
   }

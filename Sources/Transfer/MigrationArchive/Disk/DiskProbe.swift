@@ -25,6 +25,7 @@ struct DiskProbe: ~Copyable {
     if let file = try? probe.directory.createFile(Self.file) { probe.look(at: file) }
     probe.lookAtRenaming()
     probe.abilities.keepsNames = [UInt8(ascii: "."), UInt8(ascii: " ")].allSatisfy { probe.keeps(Self.hardest($0)) }
+    probe.abilities.keepsPlainNames = probe.abilities.keepsNames || probe.keeps(plainest)
     probe.lookAtFolding()
     return probe.abilities
   }
@@ -144,6 +145,22 @@ struct DiskProbe: ~Copyable {
     return name + [UInt8](repeating: UInt8(ascii: "n"), count: Limits.component - 1 - name.count) + [last]
   }
 
+  /// A long name of letters, as most names are, but for the length.
+  private static var plainest: [UInt8] { Array("Mixed-Case_and.Points".utf8) + [UInt8](repeating: 0x6E, count: 79) }
+
+  /// Whether a name needs no trial where `plainest` is kept.
+  static func isPlain(_ name: [UInt8]) -> Bool {
+    name.count <= plainest.count && name.first != UInt8(ascii: ".") && name.last != UInt8(ascii: ".")
+      && name.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+          true
+        default: false
+        }
+      }
+  }
+
   private func keeps(_ name: [UInt8]) -> Bool { can { () throws(SystemError) in try isStored(name) } }
 
   /// Whether the file system stores a name as it is: a new file is listed by it.
@@ -154,18 +171,22 @@ struct DiskProbe: ~Copyable {
   }
 
   /// Why a file system that keeps some names alone cannot hold an item of this name, judging by a file of
-  /// this name in a directory of its own; nil if it can.
-  static func refusal(of name: [UInt8], in place: borrowing Directory) -> NotStored.Reason? {
+  /// this name in a directory of its own; nil if it can. Not sure where the trial itself fails.
+  static func refusal(
+    of name: [UInt8], in place: borrowing Directory
+  ) -> (reason: NotStored.Reason?, isSure: Bool) {
     // exfat-fuse ends at half of a UTF-16 pair.
-    guard String(validating: name, as: UTF8.self) != nil else { return .nameNotAllowed }
+    guard !zip(name, name.dropFirst()).contains(where: { $0 == 0xED && $1 >= 0xA0 }) else {
+      return (.nameNotAllowed, true)
+    }
     try? place.makeDirectory(Self.name, mode: 0o700)
     defer { try? place.removeTree(ifThere: Self.name) }
-    guard let directory = try? place.openChildDirectory(Self.name) else { return nil }
+    guard let directory = try? place.openChildDirectory(Self.name) else { return (nil, false) }
     do {
-      return try DiskProbe(in: directory).isStored(name) ? nil : .nameNotAllowed
+      return (try DiskProbe(in: directory).isStored(name) ? nil : .nameNotAllowed, true)
     } catch {
-      if error.saysNothingOfAbilities { return nil }
-      return error.isTooLong ? .nameTooLong : .nameNotAllowed
+      if error.saysNothingOfAbilities { return (nil, false) }
+      return (error.isTooLong ? .nameTooLong : .nameNotAllowed, true)
     }
   }
 
@@ -193,6 +214,8 @@ package struct DiskAbilities: Equatable, Sendable {
   /// Whether the file system keeps every name that a sender can send; another one may store a name as another
   /// name, without an error.
   package var keepsNames = true
+  /// Whether it keeps long names of letters, digits and few signs.
+  package var keepsPlainNames = true
   package var foldsCase = false
   package var foldsNormalisation = false
   /// The file system keeps times in multiples of this many nanoseconds, rounded down.

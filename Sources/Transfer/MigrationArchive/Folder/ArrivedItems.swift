@@ -22,6 +22,7 @@ package final class ArrivedItems: Sendable {
     var pending: [ArrivedItem] = []
     /// The hashes of the paths of the items that did not lie here when the offer came; nil before that.
     var missed: Set<UInt64>?
+    var looked = BootInstant.now()
     /// The items that are no longer at the destination, and did not come again.
     var away = Named()
     /// The items that are here, and that the sender no longer has.
@@ -246,7 +247,16 @@ package final class ArrivedItems: Sendable {
   }
 
   /// Records that these items, and no others, do not lie here when the offer comes.
-  func note(missed paths: [ArchivePath]) { state.withLock { $0.missed = Set(paths.map(Self.hash)) } }
+  func note(missed paths: [ArchivePath]) {
+    state.withLock {
+      $0.missed = Set(paths.map(Self.hash))
+      $0.looked = .now()
+    }
+  }
+  /// Lets the import look at the items again, if the looks at the offer are old: a user may have moved or
+  /// removed some since.
+  func forgetOldLooks() { state.withLock { if .now() > $0.looked + Self.lifeOfLooks { $0.missed = nil } } }
+  private static let lifeOfLooks = Duration.seconds(10)
   /// Whether an item lay here when the offer came; false if nothing has looked.
   func wasHere(_ path: ArchivePath) -> Bool {
     state.withLock { $0.missed.map { $0.isEmpty || !$0.contains(Self.hash(path)) } ?? false }

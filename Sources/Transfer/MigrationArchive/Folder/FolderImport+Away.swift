@@ -119,6 +119,7 @@ extension FolderImport {
   /// to name them. An item in a directory that has gone is not named by itself.
   func findAway(_ arrived: ArrivedItems) throws {
     let absent = try absentMarks(arrived)
+    arrived.forgetOldLooks()
     if existing != .setAside, absent.isEmpty, arrived.wereAllHere { return }
     var changes: [ArrivedItem] = []
     var gone: [ArrivedItem] = []
