@@ -88,7 +88,7 @@ def windows(ends):
 def masked(lines):
     """Lines in which one character replaces every figure that may differ in another run: the code,
     sizes and times, but no address."""
-    return [re.sub(r"\d{4}-\d{4}|(?<![\d.])\d+(\.\d+)? ([kMGT]?B|s)\b", "#", line).rstrip() for line in lines]
+    return [re.sub(r"\d{4}-\d{4}|(?<=\()[0-9a-f]{4}(?=\))|(?<![\d.])\d+(\.\d+)? ([kMGT]?B|s)\b", "#", line).rstrip() for line in lines]
 
 
 def main(peer, path):

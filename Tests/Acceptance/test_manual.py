@@ -64,7 +64,8 @@ def check(help_text, text, command, where):
     options = section(text, f"peer {command}", 3) if command else section(text, "OPTIONS")
     told = section(text, "EXIT STATUS")
     if command:
-        found = re.search(rf"^ +peer {command}\n((?: {{9,}}.*\n)+)", told, re.MULTILINE)
+        heading = rf"(?:peer {command})" if re.search(rf"^ +peer {command}$", told, re.MULTILINE) else "Other commands"
+        found = re.search(rf"^ +{heading}\n((?: {{9,}}.*\n)+)", told, re.MULTILINE)
         require(found, f"{where}: no exit status")
         told = " ".join(found[1].split())
     described = re.findall(r"^  (-.*?)(?:  | [A-Z][a-z]|$)", help_text, re.MULTILINE)
