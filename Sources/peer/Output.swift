@@ -114,18 +114,23 @@ final class Output: Sendable {
     }
     state.broadcast()
     if hasWriter, waitForWriter() { return }
-    // Without the thread, or beside it: what its stopped reader does not keep it from.
+    // Without the thread, or beside it: what its stopped reader, or its disk, does not keep it from.
+    let stuck = state.withLock { hasWriter && $0.stream == nil ? $0.telling : nil }
+    if let stuck { say(stuck) }
     while let event = state.withLock({ $0.queue.take(before: nil) }) {
-      if !hasWriter || event.isEnd { tell(event) }
+      if stuck != nil { say(event) } else if !hasWriter || event.isEnd { tell(event) }
     }
     let (texts, busy) = state.withLock { ($0.texts, $0.stream) }
-    for text in texts where !hasWriter || text.isWord && text.stream != busy {
+    // A stopped reader costs an attempt for each text.
+    let limit = BootInstant.now().advanced(by: OutputState.still)
+    for text in texts where text.isWord && text.stream != busy || !hasWriter && BootInstant.now() < limit {
       target.attempt(text.text, text.stream)
     }
   }
 
-  /// Waits until the thread has written all; false if its reader takes nothing.
+  /// Waits until the thread has written all; false if its reader takes nothing, or its disk does not answer.
   private func waitForWriter() -> Bool {
+    let begun = BootInstant.now()
     while true {
       let (move, patience) = state.withLock { ($0.lastMove, $0.patience) }
       let isOver = state.wait(until: move.advanced(by: patience)) { $0.isOver ? true : nil }
@@ -135,7 +140,9 @@ final class Output: Sendable {
       }
       let hasStopped = state.withLock { state in
         // Otherwise it does not wait for a reader.
-        if state.stream == nil { state.lastMove = .now() }
+        if state.stream == nil, BootInstant.now() < begun.advanced(by: state.patienceWithDisks) {
+          state.lastMove = .now()
+        }
         state.isAbandoned = state.lastMove == move
         return state.isAbandoned
       }
@@ -184,6 +191,10 @@ final class Output: Sendable {
         if let notice { state.say(state.report.handle(.notice(notice), at: moment())) }
       }
     }
+    say(event)
+  }
+
+  private func say(_ event: TransferEvent) {
     state.withLock { $0.say($0.report.handle(event, at: moment()), isWord: event.isEnd) }
   }
 

@@ -57,7 +57,9 @@ struct OutputState: Sendable {
   /// Whether the writing thread is at work on a step; and the stream of its current write.
   var isBusy = false
   var stream: StandardStream?
-  /// When a reader last took something.
+  /// The event whose texts are being made, for which a disk may be read and written.
+  private(set) var telling: TransferEvent?
+  /// When a reader last took something, or was first offered it.
   var lastMove = BootInstant.now()
   /// Whether no event comes any more.
   var hasEnded = false
@@ -122,18 +124,22 @@ struct OutputState: Sendable {
     let limit = hasEnded ? nil : heldFrom
     let step: Step?
     if let text = texts.popFirst() {
-      (step, stream) = (.write(text), text.stream)
+      (step, stream, lastMove) = (.write(text), text.stream, .now())
     } else if let count = queue.takeMissed(atEnd: hasEnded) {
       step = .missed(count)
     } else {
       step = queue.take(before: limit).map { .tell($0) } ?? (hasEnded ? .end : nil)
     }
     isBusy = step != nil
+    telling = if case .tell(let event) = step { event } else { nil }
     return step
   }
 
   /// Whether all is written that precedes a question.
   var isQuiet: Bool { !isBusy && texts.isEmpty && !queue.hasEvents(before: heldFrom) }
+
+  /// How long the end waits for a disk: the list of items and the next steps may need one.
+  var patienceWithDisks: Duration { isHurried ? .seconds(2) : .seconds(120) }
 
   /// How long a reader that takes nothing is waited for at the end.
   var patience: Duration { isHurried ? Self.stillInHurry : Self.still }

@@ -100,6 +100,22 @@ final class HeldPipe: Sendable {
     expect(state.patience, is: .milliseconds(250))
   }
 
+  @Test func `the result is told although a disk does not answer`() throws {
+    let (output, pipe) = (output, pipe)
+    let disk = DispatchSemaphore(value: 0)
+    defer { disk.signal() }
+    output.advise { _ in
+      disk.wait()
+      return []
+    }
+    output.handle(.plan(Array(Samples.parts.prefix(1)), availableBytes: nil))
+    output.handle(.partEnded(PartEnd(0, "a", Samples.result())))
+    output.hurry()
+    let ending = try RunningThread("end") { output.finish(Samples.result()) }
+    expect(pipe.lines(to: #"{"event":"done""#).last?.hasPrefix(#"{"event":"done""#), is: true)
+    expect(try ending.value(), is: 0)
+  }
+
   @Test func `a failure is written to standard error even if the reader of standard output has stopped`() throws {
     let errors = try HeldPipe()
     let output = Output(JSONReport(), to: .descriptors(output: pipe.writing, error: errors.writing))
