@@ -49,6 +49,17 @@ import Testing
     }
   }
 
+  @Test func `another device with the same name is answered a few times in a minute, and not without end`() {
+    let standing = StandingResponder()
+    var packet = DNSPacket.response
+    packet.answers = [DNSRecord(own.instance, .text([0]), ttl: 120, flushes: true)]
+    var answers = 0
+    for step in 0..<120 {
+      answers += standing.hear(packet).count + standing.run(until: 101 + Double(step)).count
+    }
+    expect((10...30).contains(answers), "\(answers) answers in two minutes")
+  }
+
   @Test func `other devices' names, and the own records, are no concern`() {
     let standing = StandingResponder()
     var packet = DNSPacket.response

@@ -40,6 +40,12 @@ import Testing
     expect(links([interface(2, ["2001:db8::1"])]).isEmpty)
   }
 
+  @Test func `an interface with many addresses has some of each family`() {
+    let many = (1...20).map { "192.0.2.\($0)" } + ["fe80::1", "2001:db8::1"]
+    let own = OpenLinks.LinkChoice([interface(2, many)]).links[Link(interface: 2, isV6: true)] ?? []
+    expect([own.count, own.filter(\.isV6).count], is: [16, 2])
+  }
+
   @Test(
     arguments: [
       [.up, .multicast], [.running, .multicast], [.up, .running], [.up, .running, .multicast, .pointToPoint],

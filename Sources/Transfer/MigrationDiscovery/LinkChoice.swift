@@ -7,7 +7,8 @@ extension OpenLinks {
     /// Only a server with a network for each of many guests has more interfaces. Physical interfaces
     /// come first, then virtual interfaces such as a bridge for guests.
     static let mostInterfaces = 16
-    /// More addresses of one interface would not fit into a packet.
+    /// More addresses of one interface would not fit into a packet. Half of them are for each family, as far
+    /// as it has so many.
     static let mostAddresses = 16
 
     /// The links, each with this device's addresses on its interface.
@@ -35,7 +36,7 @@ extension OpenLinks {
       interfaces = Dictionary(chosen.map { ($0.index, $0) }) { first, _ in first }
       var links: [Link: [IPAddress]] = [:]
       for interface in chosen {
-        let addresses = Array(interface.own(reach).prefix(Self.mostAddresses))
+        let addresses = interface.own(reach)
         for link in interface.links where !addresses.isEmpty { links[link] = addresses }
       }
       self.links = links
@@ -83,9 +84,11 @@ extension NetworkInterface {
     let all = addresses.filter { $0.isReady && !$0.isDeprecated && reach.includes($0.address) }
       .compactMap { IPAddress($0.address.bytes) }.filter(\.isDevice)
     let outside = all.filter { !$0.isLoopback }
-    // The kernel's order may change; IPv4 comes first.
-    return (outside.isEmpty ? all : outside).sorted { one, other in
-      one.isV6 == other.isV6 ? one.bytes.lexicographicallyPrecedes(other.bytes) : other.isV6
-    }
+    // The kernel's order may change.
+    let sorted = (outside.isEmpty ? all : outside).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+    let (first, second) = (sorted.filter { !$0.isV6 }, sorted.filter(\.isV6))
+    let most = OpenLinks.LinkChoice.mostAddresses
+    let some = Array(first.prefix(max(most / 2, most - second.count)))
+    return some + second.prefix(most - some.count)
   }
 }

@@ -7,11 +7,17 @@ package struct Responder: LinkHandler {
   /// The news is the label, once it is announced on a link to other devices.
   package typealias Action = LinkAction<String>
 
+  /// The most answers in a minute to other devices that have its names: two with the same digits would answer
+  /// each other without end.
+  private static let mostDefences = 10
+
   let records: OwnRecords
   private let label: String
   private var random: SeededRandom
   private(set) var links: [Link: AnnouncedLink] = [:]
   private var isTold = false
+  /// The answers to such devices, and since when they are counted.
+  private var defences = (count: 0, since: -Double.infinity)
   private var isWithdrawn = false
 
   package init(_ service: Service, random seed: UInt64) {
@@ -106,6 +112,9 @@ package struct Responder: LinkHandler {
     let own = records.records(AnswerKind.all, addresses)
     // Those of all links, because two interfaces may lead to one network.
     let ownAddresses = Set(links.values.flatMap(\.addresses))
+    if now - defences.since >= 60 { defences = (0, now) }
+    var isRival = false
+    defer { if isRival { defences.count += 1 } }
     for record in response.answers + response.additionals {
       let kinds = records.kinds(record.name, record.type)
       guard !kinds.isEmpty else { continue }
@@ -114,7 +123,9 @@ package struct Responder: LinkHandler {
         continue
       }
       if case .address(let address) = record.data, ownAddresses.contains(address) { continue }
-      if record.ttl > 0, record.type != .ptr { links[link]?.owe(Set(kinds), from: now) }
+      guard record.ttl > 0, record.type != .ptr, defences.count < Self.mostDefences else { continue }
+      links[link]?.owe(Set(kinds), from: now)
+      isRival = true
     }
   }
 }
