@@ -51,6 +51,10 @@ class Place:
         self.machine.shell(
             f"modprobe -a ext4 {self.kind}; cd /proc/sys/vm; echo 20 >dirty_writeback_centisecs; echo 40 >dirty_expire_centisecs;"
             f"mkdir -p {SOURCES} {DISK}; cp /lab/peer {BINARY}; mount -t ext4 -o ro /dev/vdb {SOURCES}")
+        # As udev does: without it nothing tells the file system of the sources from others.
+        self.machine.shell(
+            "mkdir -p /dev/disk/by-uuid; for disk in vda vdb; do name=$(blkid -s UUID -o value /dev/$disk) &&"
+            " ln -sf ../../$disk /dev/disk/by-uuid/$name; done; true")
         if not self.is_made:
             cache = self.machine.shell("cat /sys/block/vda/queue/write_cache")
             require(cache == "write back", f"the machine takes its disk's cache for '{cache}', so that it would not flush")
