@@ -33,7 +33,7 @@ import Testing
     expect(events.last, is: .done(result))
   }
 
-  @Test func `of the events that nobody reads, the newest stay`() async {
+  @Test func `a program that reads no events gets the newest ones in the end`() async {
     let buffer = EventBuffer()
     for number in 0..<100_000 { buffer.add(.notice("\(number)")) }
     buffer.close()
