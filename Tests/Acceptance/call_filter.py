@@ -42,7 +42,7 @@ class Architecture:
         program = f"{folder}/print-{self.name}"
         subprocess.run(
             [*self.compiler, "-Wall", "-Wextra", "-Werror", "-I", SOURCES, "-o", program,
-             f"-I{SOURCES}/include", *(f"{SOURCES}/{name}.c" for name in ("CCalls", "CFilter", "CReceiverCalls")),
+             f"-I{SOURCES}/include", *(f"{SOURCES}/{name}.c" for name in ("CExtensionCalls", "CFilter", "CReceiverCalls")),
              f"{ROOT}/Tests/Acceptance/print_calls.c"], check=True)
         output = subprocess.run([*self.starter, program], capture_output=True, text=True, check=True, timeout=60).stdout
         parts = re.split(r"^filter (\d)\n", output, flags=re.MULTILINE)[1:]

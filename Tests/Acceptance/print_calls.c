@@ -2,7 +2,7 @@
 // each a number, then one instruction a line. 0 to 3 are the ways of filtering an extension's, 4 and 5
 // are a receiver's, without and with the sockets of services.
 
-#include "CCalls.h"
+#include "CExtensionCalls.h"
 
 #include <stdio.h>
 

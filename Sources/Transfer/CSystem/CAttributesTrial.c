@@ -2,7 +2,7 @@
 
 #include "CAttributes.h"
 
-#include "CCalls.h"
+#include "CExtensionCalls.h"
 #include "CSystem.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 // Within CSystem: how the filters of system calls are assembled from rules and verdicts. Also compiled
 // on its own, for other architectures, by the check that evaluates the filters.
 
-#include "CCalls.h"
+#include "CExtensionCalls.h"
 
 #include <stdint.h>
 

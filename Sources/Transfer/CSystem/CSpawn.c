@@ -3,7 +3,7 @@
 #include "CSpawn.h"
 
 #include "CAttributes.h"
-#include "CCalls.h"
+#include "CExtensionCalls.h"
 #include "CLandlock.h"
 #include "CMounts.h"
 #include "CSystem.h"

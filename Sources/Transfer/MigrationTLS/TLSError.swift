@@ -48,37 +48,6 @@ package struct TLSError: Error, Sendable, Equatable {
     }
     return unsafe TLSError(code, operation: operation, detail: String(cString: reason))
   }
-
-  /// Tells by this thread's OpenSSL error queue why a session failed, and empties the queue.
-  static func ofSession(in phase: TLSSession.Phase, operation: String) -> TLSError {
-    fromQueue(sessionCode(first: ERR_peek_error(), phase), operation: operation)
-  }
-
-  private static func sessionCode(first error: UInt, _ phase: TLSSession.Phase) -> Code {
-    guard error != 0 else { return .library }
-    guard ERR_GET_LIB(error) == ERR_LIB_SSL else { return .protocolViolation }
-    let reason = ERR_GET_REASON(error)
-    if reason == SSL_R_UNEXPECTED_EOF_WHILE_READING { return .truncated }
-    // An alert's number is its reason less this offset; the numbers that OpenSSL gives its own
-    // reasons are lower.
-    if reason > SSL_AD_REASON_OFFSET { return phase == .inUse ? .alertReceived : .handshakeRefused }
-    if certificateReasons.contains(reason) { return .certificateUnacceptable }
-    if phase == .handshake, refusalReasons.contains(reason) { return .handshakeRefused }
-    return .protocolViolation
-  }
-
-  /// The peer's certificate is missing or is not the kind that we take.
-  private static let certificateReasons: Set<Int32> = [
-    SSL_R_CERTIFICATE_VERIFY_FAILED, SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE, SSL_R_WRONG_CERTIFICATE_TYPE,
-    SSL_R_UNKNOWN_CERTIFICATE_TYPE, SSL_R_WRONG_SIGNATURE_TYPE,
-  ]
-
-  /// The two ends support no common algorithm.
-  private static let refusalReasons: Set<Int32> = [
-    SSL_R_UNSUPPORTED_PROTOCOL, SSL_R_WRONG_SSL_VERSION, SSL_R_WRONG_VERSION_NUMBER, SSL_R_VERSION_TOO_LOW,
-    SSL_R_NO_PROTOCOLS_AVAILABLE, SSL_R_NO_SHARED_CIPHER, SSL_R_NO_SHARED_SIGNATURE_ALGORITHMS,
-    SSL_R_NO_SUITABLE_KEY_SHARE, SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM, SSL_R_HTTP_REQUEST,
-  ]
 }
 
 extension TLSError: CustomStringConvertible {
@@ -99,45 +68,4 @@ func require(
 /// Throws what OpenSSL's error queue says unless `result` is positive.
 func require(_ result: Int32, _ operation: String, code: TLSError.Code = .library) throws(TLSError) {
   guard result > 0 else { throw .fromQueue(code, operation: operation) }
-}
-
-extension TLSSession {
-  /// The progress of a session at the moment of its failure: the same reason means different things
-  /// at different times.
-  enum Phase {
-    /// The handshake has not finished.
-    case handshake
-    /// The handshake has finished, but no data from the peer proves that the peer sees it so too.
-    case unanswered
-    /// Data has arrived.
-    case inUse
-  }
-
-  /// The progress of a handshake.
-  package enum HandshakeStep: Sendable, Equatable {
-    /// The session is established; output may still be pending.
-    case finished
-    /// The handshake needs more ciphertext. Output may be pending, and the peer may wait for it.
-    case needsInput
-  }
-
-  /// The result of a read.
-  package enum ReadStep: Sendable, Equatable {
-    /// This many bytes of plaintext, at least one; there may be more.
-    case bytes(Int)
-    /// All plaintext that has arrived is read.
-    case needsInput
-    /// The peer has sent its close_notify and will send nothing more.
-    case closed
-  }
-
-  /// The result of a write.
-  package enum WriteStep: Sendable, Equatable {
-    /// This many bytes of plaintext were taken, from the front; output is pending.
-    case bytes(Int)
-    /// None were taken: pending output has to be sent first.
-    case full
-    /// None were taken: ciphertext has to come first.
-    case needsInput
-  }
 }

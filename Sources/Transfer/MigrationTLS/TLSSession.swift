@@ -12,17 +12,17 @@ package import MigrationWire
 @safe package struct TLSSession: ~Copyable, @unchecked Sendable {
   // Unchecked because of the two pointers: this is the only owner of both objects, and every method
   // that changes them is `mutating`.
-  private let connection: OpaquePointer
+  let connection: OpaquePointer
   private let transport: UnsafeMutablePointer<Transport>
 
   private let ownFingerprint: KeyFingerprint?
   private let outputMark: Int
   private let recordsPerKey: Int
   private var recordsUnderKey = 0
-  private var isEstablished = false
-  private var isClosing = false
-  private var hasRead = false
-  private var failure: TLSError?
+  private(set) var isEstablished = false
+  var isClosing = false
+  private(set) var hasRead = false
+  var failure: TLSError?
 
   /// The fingerprint of the peer's key, once the handshake has finished.
   package private(set) var peerFingerprint: KeyFingerprint?
@@ -164,21 +164,6 @@ extension TLSSession {
     case .closed:
       throw fail(TLSError(.handshakeRefused, operation: operation, detail: "closed by the other side"))
     }
-  }
-
-  /// Queues a close_notify: this end will write no more. Reading continues until the peer's own
-  /// close_notify.
-  ///
-  /// Does nothing before the handshake has finished, and nothing on a second call.
-  package mutating func close() throws(TLSError) {
-    guard isEstablished, !isClosing else { return }
-    if let failure { throw failure }
-    isClosing = true
-    OpenSSL.clearErrors()
-    // 0 means that the peer's close_notify has not come, which is no error. A second call would be
-    // an error while the peer still sends.
-    let result = unsafe SSL_shutdown(connection)
-    if result < 0 { throw failed(during: "the closing of the session") }
   }
 
   private mutating func admitPeer(_ operation: String) throws(TLSError) {
@@ -331,15 +316,36 @@ extension TLSSession {
   mutating func withPointer(_ body: (OpaquePointer) -> Void) {
     unsafe body(connection)
   }
+}
 
-  private mutating func failed(during operation: String) -> TLSError {
-    let phase: Phase = isEstablished ? (hasRead ? .inUse : .unanswered) : .handshake
-    return fail(.ofSession(in: phase, operation: operation))
+// MARK: - Steps
+
+extension TLSSession {
+  /// The progress of a handshake.
+  package enum HandshakeStep: Sendable, Equatable {
+    /// The session is established; output may still be pending.
+    case finished
+    /// The handshake needs more ciphertext. Output may be pending, and the peer may wait for it.
+    case needsInput
   }
 
-  /// Ends the session with an error, which every later call throws again.
-  private mutating func fail(_ error: TLSError) -> TLSError {
-    failure = error
-    return error
+  /// The result of a read.
+  package enum ReadStep: Sendable, Equatable {
+    /// This many bytes of plaintext, at least one; there may be more.
+    case bytes(Int)
+    /// All plaintext that has arrived is read.
+    case needsInput
+    /// The peer has sent its close_notify and will send nothing more.
+    case closed
+  }
+
+  /// The result of a write.
+  package enum WriteStep: Sendable, Equatable {
+    /// This many bytes of plaintext were taken, from the front; output is pending.
+    case bytes(Int)
+    /// None were taken: pending output has to be sent first.
+    case full
+    /// None were taken: ciphertext has to come first.
+    case needsInput
   }
 }
