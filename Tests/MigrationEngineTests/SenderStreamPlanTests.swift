@@ -109,6 +109,25 @@ struct StreamPlanTrial {
     expect(trial.look(waiting: 8), is: [])
   }
 
+  @Test(arguments: [nil, 16, 15])
+  func `no streams are added for the last frames`(unsent: Int?) {
+    var trial = StreamPlanTrial(count: 2)
+    _ = trial.open()
+    _ = trial.look(waiting: 8)
+    trial.join(0)
+    trial.join(1)
+    var actions: [String] = []
+    for look in 1...20 as ClosedRange<UInt64> {
+      _ = trial.pass(0.1)
+      actions += trial.look(waiting: 8) { counts in
+        (counts.writtenFrames, counts.writtenLength) = (4 * look, look << 20)
+        counts.framesOfStream = [0: 2 * look, 1: 2 * look]
+        counts.unsentFrames = unsent
+      }
+    }
+    expect(actions.isEmpty == (unsent == 15))
+  }
+
   @Test func `several missing streams open together, two at a time`() {
     var trial = StreamPlanTrial(count: 4)
     expect(trial.open(), is: ["open 1.0"])

@@ -89,7 +89,7 @@ import Testing
     expect(window.progress, is: Arrived(Tally(items: 1, bytes: 5), uncounted: 5))
     _ = window.written(1, on: 0)
     expect(window.progress, is: Arrived(Tally(items: 2, bytes: 115), holes: 100, uncounted: 5))
-    window.beginPart()
+    window.beginPart(of: nil)
     expect(window.progress, is: Arrived())
   }
 

@@ -1,4 +1,5 @@
 import Expectations
+import TestSupport
 import Testing
 
 @testable import MigrationTransfer
@@ -106,6 +107,50 @@ private struct Way {
     way.weight = Way.frame / 4
     way.run(until: 0.001)
     expect(way.pace.underWay, is: StreamPace.least)
+  }
+
+  // MARK: Beside other streams
+
+  @Test func `a slow stream leaves the last frames to a fast one`() {
+    var (slow, fast) = (Way(rate: 200e3, seconds: 0.1), Way(rate: 1e6, seconds: 0.1))
+    slow.run(until: 20)
+    fast.run(until: 20)
+    let isLate = { (pace: StreamPace, other: StreamPace, unsent: Int) in
+      pace.isLate(behind: [other], unsent: unsent, frame: Way.frame, now: 20)
+    }
+    expect(isLate(slow.pace, fast.pace, 3_000_000) && !isLate(slow.pace, fast.pace, 30_000_000))
+    expect(!isLate(fast.pace, slow.pace, 1))
+  }
+
+  @Test(arguments: 1...200)
+  func `of several streams one may always send`(seed: UInt64) {
+    var random = Seeded(seed)
+    let ways = (0..<Int.random(in: 2...6, using: &random)).map { _ in
+      var way = Way(rate: .random(in: 20e3...2e6, using: &random), seconds: .random(in: 0...0.3, using: &random))
+      way.run(until: .random(in: 1...20, using: &random))
+      return way.pace
+    }
+    for unsent in [1, Way.frame, 10 * Way.frame] {
+      let mayNot = ways.indices.filter { index in
+        let others = ways.indices.filter { $0 != index }.map { ways[$0] }
+        return ways[index].isLate(behind: others, unsent: unsent, frame: Way.frame, now: 20)
+      }
+      expect(mayNot.count < ways.count)
+    }
+  }
+
+  @Test func `a new stream beside others brings one frame first`() {
+    var old = Way(rate: 1e6, seconds: 0.1)
+    old.run(until: 5)
+    var new = StreamPace()
+    let isLate = { (pace: StreamPace, now: Double) in
+      pace.isLate(behind: [old.pace], unsent: 100 * Way.frame, frame: Way.frame, now: now)
+    }
+    expect(!isLate(new, 5))
+    new.sends(Way.frame, now: 5)
+    expect(isLate(new, 5.1) && !isLate(new, 16), "it may be acknowledged only with others")
+    new.wrote(1, now: 5.2)
+    expect(!isLate(new, 5.2))
   }
 
   @Test func `a pause does not count`() {

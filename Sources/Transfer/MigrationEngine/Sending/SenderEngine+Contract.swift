@@ -222,6 +222,8 @@ extension SenderEngine {
     package var hasProgressed = false
     /// About how many frames are still to be read, without those that streams are reading now.
     package var waitingFrames = 0
+    /// About how many frames of the running part no stream has sent; nil where its size is an estimate.
+    package var unsentFrames: Int?
     /// The total length of all written frames, and their number.
     package var writtenLength: UInt64 = 0
     package var writtenFrames: UInt64 = 0

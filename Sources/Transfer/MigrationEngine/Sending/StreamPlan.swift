@@ -19,6 +19,8 @@ struct StreamPlan: Sendable {
   /// How many streams may be on their way to JOIN, because the receiver has few places for streams
   /// that have not joined.
   private static let places = 2
+  /// How many frames for each stream must be unsent before others open.
+  private static let worthwhile = 8
   /// The seconds between two reads of the window.
   private static let lookPause = 0.05
 
@@ -249,7 +251,12 @@ struct StreamPlan: Sendable {
       time: now, bytes: counts.writtenLength, frames: counts.writtenFrames, written: counts.lastWritten,
       fewest: streams.filter { $0.stays && !$0.isTrying }.map { counts.framesOfStream[$0.number] ?? 0 }.min() ?? 0,
       isComplete: missing == 0 && streams.allSatisfy { $0.state == .joined || $0.isTrying },
-      isWaiting: counts.waitingFrames > 0 && !counts.isLimited)
+      isWaiting: counts.waitingFrames > 0 && isLong(counts) && !counts.isLimited)
+  }
+
+  /// Whether so much is unsent that further streams come up to speed before the end.
+  private func isLong(_ counts: SenderEngine.WindowCounts) -> Bool {
+    counts.unsentFrames.map { $0 >= Self.worthwhile * streams.count } ?? true
   }
 
   // MARK: Past the relay

@@ -26,7 +26,6 @@ struct OutgoingData: ~Copyable {
   private var isEnding = false
   private var taken: UInt64 = 0
   private var watch: StallWatch
-  private var pace = StreamPace()
 
   /// The checks for movement within the time limit of the watch.
   private static let looks = 6.0
@@ -62,7 +61,7 @@ struct OutgoingData: ~Copyable {
       let isFlushed = try send()
       let hasHeardAll = try hear()
       var moment: BootInstant?
-      let fullUntil = frame == nil ? pace.next(now: Self.now) : nil
+      let fullUntil = frame == nil ? queue.fullUntil(number, now: Self.now) : nil
       if isFlushed, frame == nil, fullUntil == nil {
         switch next() {
         case .send(let next):
@@ -104,7 +103,7 @@ struct OutgoingData: ~Copyable {
   /// Begins to send a frame, compressed if that is worth it.
   private mutating func begin(_ next: FrameBuffer) {
     packed = queue.isCompressible ? compression.pack(next, sent: taken, unwritten: stream.underWay) : nil
-    pace.sends(packed ?? next.count, now: Self.now)
+    queue.sends(packed ?? next.count, on: number, now: Self.now)
     traffic.begin()
     traffic.add(sent: Limits.dataHeader, saved: packed.map { next.count - $0 } ?? 0)
     let header = DataHeader(
@@ -195,7 +194,6 @@ struct OutgoingData: ~Copyable {
       switch message {
       case .ack(let ack):
         let count = try ConnectionError.wire(stream.received(ack))
-        pace.wrote(Int(count), now: Self.now)
         queue.written(count, on: number)
       case .close(let close): throw ConnectionError(told: close)
       case .join, .data, .end: throw ConnectionError(Violation(.state, "a frame of a data stream"))

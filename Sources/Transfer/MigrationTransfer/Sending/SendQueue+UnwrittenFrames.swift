@@ -63,6 +63,8 @@ extension SendQueue {
 
     /// Whether the part has failed, and nothing of it that is not sent yet is needed.
     private var isAbandoned = false
+    /// How many bytes the running part has; nil where that is an estimate.
+    private var total: UInt64?
     /// The amount written before the running part.
     private var before = (written: Tally(), holes: UInt64(0))
 
@@ -75,7 +77,9 @@ extension SendQueue {
     package var progress: Arrived { Arrived(arrived, holes: holes - before.holes, uncounted: held.bytes) }
 
     /// Another part begins: everything of the one before is written.
-    package mutating func beginPart() { (before, held, isAbandoned) = ((written, holes), Tally(), false) }
+    package mutating func beginPart(of bytes: UInt64?) {
+      (before, held, isAbandoned, total) = ((written, holes), Tally(), false, bytes)
+    }
 
     /// The part has failed: what no stream has sent is not sent.
     package mutating func abandon() {
@@ -100,6 +104,16 @@ extension SendQueue {
       let unwritten = [ready] + Array(underWay.values) + Array(again.values)
       let oldest = unwritten.compactMap { $0.map(\.number).min() } + [lastNumber + 1]
       return min(oldest.min() ?? 0, filling.min() ?? .max)
+    }
+
+    /// About how many bytes of the running part no stream has sent; nil where that is not known.
+    var unsentBytes: Int? {
+      total.map { max(0, Int(clamping: $0) - Int(clamping: arrived.bytes + bytesUnderWay)) }
+    }
+
+    /// Whether another stream may send what this stream would send next.
+    func canPass(_ number: StreamNumber) -> Bool {
+      !isExported && again[number] == nil && !retiring.contains(number)
     }
 
     /// The receiver has items that need not be sent.
@@ -191,6 +205,13 @@ extension SendQueue {
       return nil
     }
 
+    /// A stream leaves the next frame to another one. Returns a stream to wake, which may have to take
+    /// the frame for which this stream was woken.
+    mutating func pass(_ number: StreamNumber) -> StreamNumber? {
+      idle.removeAll { $0 == number }
+      return wake()
+    }
+
     private mutating func wake() -> StreamNumber? { idle.isEmpty ? nil : idle.removeFirst() }
 
     /// Removes and returns all waiting streams.
@@ -220,8 +241,7 @@ extension SendQueue {
     /// take the frame for which this stream was woken.
     package mutating func retire(_ number: StreamNumber) -> StreamNumber? {
       retiring.insert(number)
-      idle.removeAll { $0 == number }
-      return wake()
+      return pass(number)
     }
 
     /// A stream has ended, and everything of it is written.

@@ -24,6 +24,7 @@ final class SendQueue: ExportListener {
     /// The number of additions to the source.
     var additions = 0
     var wakeups: [StreamNumber: Wakeup] = [:]
+    var paces: [StreamNumber: StreamPace] = [:]
     var limit: RateLimit?
     /// Whether the limit has delayed a stream since the last read of the counters.
     var isLimiting = false
@@ -35,12 +36,24 @@ final class SendQueue: ExportListener {
     var isCompressible = true
     /// Set when the running part has failed, or the session has ended.
     var partStop = StopSignal()
+
+    /// Whether a stream leaves the next frame to others.
+    func isLate(_ number: StreamNumber, frame: Int, now: Double) -> Bool {
+      guard let unsent = window.unsentBytes, unsent > 0, window.canPass(number), let own = paces[number] else {
+        return false
+      }
+      return own.isLate(
+        behind: paces.filter { $0.key != number && window.canPass($0.key) }.map(\.value), unsent: unsent, frame: frame,
+        now: now)
+    }
   }
 
   /// Set at the end of the session; ends every wait.
   private let sessionStop = StopSignal()
   private let state: Condition<State>
   private let unsentItem: @Sendable (NotStored) -> Void
+  /// The length of a full frame.
+  private let capacity: Int
 
   /// `window` is the number of bytes that the receiver allows to be under way, `limit` the most bytes
   /// per second.
@@ -51,6 +64,7 @@ final class SendQueue: ExportListener {
     let limit = limit.map { RateLimit(bytesPerSecond: $0, now: BootInstant.now().seconds) }
     state = Condition(State(window: UnwrittenFrames(window, of: capacity), limit: limit))
     unsentItem = unsent
+    self.capacity = capacity
   }
 
   private static let stopped = Failure(.stopped, "the transfer has ended")
@@ -59,10 +73,11 @@ final class SendQueue: ExportListener {
 
   var stopSignal: StopSignal { state.withLock { $0.partStop } }
 
-  /// The export of another part begins.
-  func beginPart(isCompressible: Bool) {
+  /// The export of another part begins, which has this many bytes; nil where that is an
+  /// estimate.
+  func beginPart(of bytes: UInt64?, isCompressible: Bool) {
     state.withLock { state in
-      state.window.beginPart()
+      state.window.beginPart(of: bytes)
       state.isCompressible = isCompressible
       state.refused = []
       state.partStop = StopSignal()
@@ -156,6 +171,25 @@ final class SendQueue: ExportListener {
     state.withLock { $0.wakeups[number] = wakeup }
   }
 
+  /// When a stream may take its next frame; nil if it may now.
+  ///
+  /// A slow stream leaves the last frames to others that bring all of them before it brings the next:
+  /// else everything would wait for it in the end.
+  func fullUntil(_ number: StreamNumber, now: Double) -> Double? {
+    let (full, other) = state.withLock { state -> (Double?, Wakeup?) in
+      if let full = state.paces[number]?.next(now: now) { return (full, nil) }
+      guard state.isLate(number, frame: capacity, now: now) else { return (nil, nil) }
+      return (now + StreamPace.look, state.window.pass(number).flatMap { state.wakeups[$0] })
+    }
+    other?.signal()
+    return full
+  }
+
+  /// A stream sends a frame of `length` bytes.
+  func sends(_ length: Int, on number: StreamNumber, now: Double) {
+    state.withLock { $0.paces[number, default: StreamPace()].sends(length, now: now) }
+  }
+
   /// The next step of a stream. Reads a frame on the caller's thread if that is necessary.
   func next(for number: StreamNumber) -> Next {
     while true {
@@ -197,6 +231,7 @@ final class SendQueue: ExportListener {
     let now = BootInstant.now().seconds
     signal { state in
       state.lastWritten = now
+      state.paces[number]?.wrote(Int(count), now: now)
       return state.window.written(count, on: number)
     }
     state.broadcast()
@@ -208,7 +243,7 @@ final class SendQueue: ExportListener {
   /// A stream is lost, and a replacement stream takes over its frames under way.
   func lost(_ number: StreamNumber, replacedBy next: StreamNumber) {
     let other = state.withLock { state in
-      state.wakeups[number] = nil
+      (state.wakeups[number], state.paces[number]) = (nil, nil)
       return state.window.lost(number, replacedBy: next).flatMap { state.wakeups[$0] }
     }
     other?.signal()
@@ -226,7 +261,7 @@ final class SendQueue: ExportListener {
   /// A stream has ended for good.
   func ended(_ number: StreamNumber) {
     state.withLock { state in
-      state.wakeups[number] = nil
+      (state.wakeups[number], state.paces[number]) = (nil, nil)
       state.window.ended(number)
     }
   }
@@ -262,6 +297,7 @@ final class SendQueue: ExportListener {
       counts.arrived = window.arrived
       counts.hasProgressed = window.written != Tally()
       counts.waitingFrames = waiting
+      counts.unsentFrames = window.unsentBytes.map { $0 / capacity }
       counts.writtenLength = window.writtenLength
       counts.writtenFrames = window.writtenFrames
       counts.lastWritten = state.lastWritten

@@ -273,7 +273,8 @@ final class SenderPerformer: Performer {
   /// Begins the export of a part, and creates the values that the session's workers share.
   private func export(_ number: SessionNumber, _ order: SenderEngine.ExportOrder) -> SenderWorker {
     let session = session(number, order)
-    session.queue.beginPart(isCompressible: order.isCompressible)
+    session.queue.beginPart(
+      of: order.summary.isEstimate ? nil : order.summary.total.bytes, isCompressible: order.isCompressible)
     let held = held.removeValue(forKey: number) ?? HeldItems()
     let setup = setup
     return SenderWorker("export") {

@@ -9,8 +9,10 @@ struct StreamPace: Sendable {
   /// The bytes that are written within this time, or within twice the shortest time of a frame if
   /// that is longer, may be under way.
   static let soon = 0.5
+  /// How long the first frame is waited for.
+  private static let longestFirst = 10.0
   /// The shortest period for which written bytes are counted.
-  private static let look = 0.1
+  static let look = 0.1
 
   /// The lengths of the frames under way, the oldest first, and their sum.
   private var lengths: [Int] = []
@@ -40,6 +42,34 @@ struct StreamPace: Sendable {
     let least = max(Self.least, 2 * longestReport)
     guard let rates else { return least }
     return max(least, Int(max(rates.last, rates.before) * patience))
+  }
+
+  /// Whether other streams would bring all of the `unsent` bytes before this one brings one more frame.
+  ///
+  /// Of several streams, that which would bring it first is never late. A new stream brings its first
+  /// frame before it gets another one.
+  func isLate(behind others: @autoclosure () -> [StreamPace], unsent: Int, frame: Int, now: Double) -> Bool {
+    guard let rate = rate(now: now) else { return isFirst(now: now) && others().contains { $0.rates != nil } }
+    let seconds = Double(underWay + frame) / rate
+    guard seconds > Self.soon else { return false }
+    let others = others().compactMap { pace in pace.rate(now: now).map { (rate: $0, underWay: pace.underWay) } }
+    let rest = others.reduce(max(unsent, others.count * frame)) { $0 + $1.underWay }
+    return Double(rest) / others.reduce(0) { $0 + $1.rate } < seconds
+      || others.contains { Double($0.underWay + max(unsent, frame)) / $0.rate < seconds }
+  }
+
+  /// The bytes that the other end writes in a second; nil while that is not known.
+  private func rate(now: Double) -> Double? {
+    guard let rates else { return nil }
+    let rate = max(rates.last, rates.before)
+    let silence = now - counted.since
+    return underWay > 0 && silence > patience ? min(rate, Double(counted.bytes) / silence) : rate
+  }
+
+  /// Whether the first frame is on its way. It is waited for only so long: another receiver may
+  /// acknowledge many frames at once.
+  private func isFirst(now: Double) -> Bool {
+    underWay > 0 && !shortestWay.isFinite && now - heard < Self.longestFirst
   }
 
   /// A frame of `length` bytes is sent.
