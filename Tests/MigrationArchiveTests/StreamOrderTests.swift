@@ -176,18 +176,6 @@ import Testing
     expect(most.load(ordering: .relaxed), is: 1)
   }
 
-  @Test func `a large file has space ahead of its data, and none behind a hole`() throws {
-    let arrival = try Arrival(try Scratch.withFolders(), offer())
-    let file = arrival.staging.disk.journal
-    guard (try? file.setAside(0..<1)) != nil else { return }
-    let open = Staging.OpenFile(file: file, isRecovered: false)
-    let piece = [UInt8](repeating: 1, count: 1 << 20)
-    for number in 0..<17 { try open.write(at: UInt64(number) << 20, piece.span) }
-    expect(file.reserved() > 8 << 20)
-    try open.clear(8 << 20..<1 << 40)
-    expect(file.reserved(), is: 0)
-  }
-
   /// Writes each list of frames on its own thread. Returns the result of each.
   private func concurrently(_ streams: [[[UInt8]]], into arrival: Arrival) throws -> [String?] {
     let waiting = Atomic<Int>(streams.count)

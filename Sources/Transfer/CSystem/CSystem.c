@@ -119,10 +119,6 @@ int csystem_punch_hole(int descriptor, off_t offset, off_t length) {
   return fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length);
 }
 
-int csystem_set_aside(int descriptor, off_t offset, off_t length) {
-  return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, offset, length);
-}
-
 ssize_t csystem_copy_range(int from, off_t *offset, int to, off_t *place, size_t length) {
   return copy_file_range(from, offset, to, place, length, 0);
 }

@@ -89,11 +89,6 @@ extension Descriptor {
     }
   }
 
-  /// Lets the file system set space aside for a range, without changing the size.
-  package func setAside(_ range: Range<Int64>) throws(SystemError) {
-    try perform("set space aside") { csystem_set_aside(raw, off_t(range.lowerBound), off_t(range.count)) }
-  }
-
   /// Writes zeros only over other bytes: ranges that were never written stay holes.
   private func clearByWriting(_ range: Range<Int64>) throws(SystemError) {
     let size = Int(min(Int64(range.count), 1 << 20))

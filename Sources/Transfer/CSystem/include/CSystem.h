@@ -59,7 +59,6 @@ int csystem_advise_unneeded(int descriptor);
 // Makes a range read as zeros without changing the size; EOPNOTSUPP if the file system has no
 // holes.
 int csystem_punch_hole(int descriptor, off_t offset, off_t length);
-int csystem_set_aside(int descriptor, off_t offset, off_t length);
 // copy_file_range, which moves both offsets.
 ssize_t csystem_copy_range(int from, off_t *offset, int to, off_t *place, size_t length);
 // The file system of an open file: a number that, unlike the device's, usually stays the same after

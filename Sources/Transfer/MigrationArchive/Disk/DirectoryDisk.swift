@@ -219,12 +219,6 @@ package final class DiskFile: StagedFile {
     return UInt64(status.allocatedBytes - status.size)
   }
 
-  package func setAside(_ range: Range<UInt64>) throws(SystemError) {
-    let space = try FileSystemSpace.of(descriptor)
-    guard space.availableBytes / 16 > UInt64(range.count) else { throw .unsupported("set space aside") }
-    try descriptor.setAside(Int64(range.lowerBound)..<Int64(range.upperBound))
-  }
-
   package func truncate(to size: UInt64) throws(SystemError) { try descriptor.truncate(to: Int64(size)) }
 
   package func clear(_ range: Range<UInt64>) throws(SystemError) {

@@ -111,9 +111,6 @@ package protocol StagedFile: AnyObject, Sendable {
   func size() throws(SystemError) -> UInt64
   /// The bytes that the file system has set aside for its growth, and that only this file can use.
   func reserved() -> UInt64
-  /// Sets space aside for a range, if the file system can and has plenty. The next change of the
-  /// size releases the space behind the end.
-  func setAside(_ range: Range<UInt64>) throws(SystemError)
   /// Truncates the file, or extends it with a hole.
   func truncate(to size: UInt64) throws(SystemError)
   /// Makes a range read as zeros.
@@ -162,7 +159,6 @@ extension StagedFile {
   }
 
   package func reserved() -> UInt64 { 0 }
-  package func setAside(_ range: Range<UInt64>) throws(SystemError) { throw .unsupported("set space aside") }
 
   /// Reads into a part of an array, until the part is full or the file ends. Returns the number of
   /// bytes read.

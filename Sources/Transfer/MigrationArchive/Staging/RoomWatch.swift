@@ -55,7 +55,7 @@ struct RoomWatch: Sendable {
   }
 
   /// Fails unless there is space for this charge, for the rest of the offer, and for the reserve.
-  /// The space that growing files have set aside counts as free. Returns how much must be synced before
+  /// The space that the file system has set aside for growing files counts as free. Returns how much must be synced before
   /// that can be told; nil where there is space.
   mutating func look(
     before more: Charge, in staging: Staging, growing: some Sequence<any StagedFile> = [], isSynced: Bool
