@@ -9,7 +9,6 @@ import PeerTransfer
   static func main() {
     // A transfer must not end when the reader of the output disappears.
     SignalSource.ignoreBrokenPipe()
-    if let code = ConfinementTrial.perform(CurrentProcess.arguments) { exit(code) }
     try? protectMemory()
     exit(run(CurrentProcess.arguments))
   }

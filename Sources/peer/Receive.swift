@@ -343,8 +343,8 @@ extension ReceiveOptions {
   struct ReceiverConfinement {
     /// Whether users are looked up by their names, which a service of this machine may know.
     var looksUsersUp = false
-    /// Tests whether the process could still write to the directories.
-    var trial: ([[UInt8]]) -> ConfinementTrial.Outcome = { ConfinementTrial().outcome(within: $0, in: $0) }
+    /// Tests to which of the directories the process could write no longer.
+    var trial: ([[UInt8]]) -> [[UInt8]] = { ConfinementTrial.refused(within: $0, of: $0) }
     /// Confines the process for good; false where the kernel cannot.
     var keep: ([[UInt8]]) throws(SystemError) -> Bool = { directories throws(SystemError) in
       try Confinement.keepWriting(within: directories)
@@ -362,9 +362,8 @@ extension ReceiveOptions {
     }
 
     private func confineWriting(to directories: [[UInt8]]) throws(SystemError) -> TransferEvent {
-      if case .refuses(let refused) = trial(directories) {
-        return .unconfined(reason: Self.reason(refused), directories: refused)
-      }
+      let refused = trial(directories)
+      guard refused.isEmpty else { return .unconfined(reason: Self.reason(refused), directories: refused) }
       guard try keep(directories) else { return .unconfined(reason: Self.noLandlock, directories: []) }
       return .confined(directories: directories)
     }

@@ -10,7 +10,6 @@ import Testing
 /// The trial of the confinement, before the process is confined.
 @Suite struct ConfinementTrialTests {
   private let scratch: Scratch
-  private let trial: ConfinementTrial
   private let directories: [[UInt8]]
 
   init() throws {
@@ -18,43 +17,39 @@ import Testing
     scratch = try Scratch(onDisk: true)
     for name in ["one", "two\u{E4}\n"] { try scratch.directory.makeDirectories(name) }
     directories = [scratch.at("one"), scratch.at("two\u{E4}\n")]
-    trial = ConfinementTrial(executable: try builtProgram("peer"))
   }
 
   private var isClean: Bool { scratch.names("one").isEmpty && scratch.names("two\u{E4}\n").isEmpty }
 
   @Test func `the process can write to the directories that the rules name`() {
-    expect(trial.outcome(within: directories, in: directories), is: .works)
+    expect(ConfinementTrial.refused(within: directories, of: directories), is: [])
     expect(isClean)
   }
 
   @Test(.enabled(if: Confinement.strength.contains(.files), "the kernel has no Landlock"))
   func `a directory to which the rules do not apply is refused and named`() {
-    expect(trial.outcome(within: [directories[0]], in: directories), is: .refuses([directories[1]]))
-    expect(trial.outcome(within: [directories[1]], in: directories), is: .refuses([directories[0]]))
-    expect(trial.outcome(within: [Array("/dev".utf8)], in: directories), is: .refuses(directories))
+    expect(ConfinementTrial.refused(within: [directories[0]], of: directories), is: [directories[1]])
+    expect(ConfinementTrial.refused(within: [directories[1]], of: directories), is: [directories[0]])
+    expect(ConfinementTrial.refused(within: [Array("/dev".utf8)], of: directories), is: directories)
     expect(isClean)
   }
 
   @Test func `a directory that is not writable without the rules does not prevent confinement`() {
     let missing = scratch.at("missing")
-    expect(trial.outcome(within: [directories[0]], in: [directories[0], missing]), is: .works)
-    expect(trial.outcome(within: [missing], in: [missing]), is: .works)
+    expect(ConfinementTrial.refused(within: [directories[0]], of: [directories[0], missing]), is: [])
+    expect(ConfinementTrial.refused(within: [missing], of: [missing]), is: [])
   }
 
-  @Test func `a trial that does not end is ended, and a trial that cannot begin has no result`() throws {
-    scratch.write("slow", Array("#!/bin/sh\nexec sleep 600\n".utf8))
-    try scratch.directory.setMode("slow", 0o700)
-    let slow = ConfinementTrial(executable: scratch.path("slow"), patience: .milliseconds(100))
-    expect(slow.outcome(within: [directories[0]], in: directories), is: .works)
-    let none = ConfinementTrial(executable: scratch.path("none"))
-    expect(none.outcome(within: [directories[0]], in: directories), is: .works)
+  @Test func `after the trial the process still writes anywhere`() throws {
+    _ = ConfinementTrial.refused(within: [directories[0]], of: directories)
+    try scratch.directory.makeDirectories("three")
+    expect(scratch.exists("three"))
   }
 
   @Test(.enabled(if: Confinement.strength.contains(.files), "the kernel has no Landlock"))
   func `if the trial fails, the receiver is not confined, and reports that`() throws {
     var confinement = ReceiveOptions.ReceiverConfinement()
-    confinement.trial = { [trial, directories] in trial.outcome(within: [directories[0]], in: $0) }
+    confinement.trial = { [directories] in ConfinementTrial.refused(within: [directories[0]], of: $0) }
     confinement.keep = { _ in
       Issue.record("the process was confined")
       return true
@@ -72,7 +67,7 @@ import Testing
   @Test func `if nothing prevents it, the receiver is confined by a capable kernel`() throws {
     for isKept in [true, false] {
       var confinement = ReceiveOptions.ReceiverConfinement()
-      confinement.trial = { [trial] in trial.outcome(within: $0, in: $0) }
+      confinement.trial = { ConfinementTrial.refused(within: $0, of: $0) }
       confinement.keep = { _ in isKept }
       confinement.looksUsersUp = isKept
       confinement.leave = { services in

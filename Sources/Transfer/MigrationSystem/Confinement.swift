@@ -158,101 +158,38 @@ package struct FileView: Equatable, Sendable {
   }
 }
 
-/// Finds out in another process how a confinement of writing would affect some directories, before
-/// this process is confined permanently.
+/// Finds out in a thread of its own how a confinement of writing would affect some directories, before
+/// the whole process is confined permanently.
 ///
 /// The kernel identifies a rule's directory by its inode in memory. A file system that creates a
 /// new inode for each lookup, as 9p does, soon loses the rule, and then every operation in the
 /// directory is refused.
-package struct ConfinementTrial: Sendable {
-  /// The result of a trial.
-  package enum Outcome: Equatable, Sendable {
-    /// The confinement works, or the trial was inconclusive.
-    case works
-    /// With the confinement these directories are unusable, and without it they are usable.
-    case refuses([[UInt8]])
-  }
-
-  /// The first of the program's arguments in the other process.
-  private static let word = Array("--try-confinement".utf8)
-  /// The other process's exit code after its work; a bit is added for each directory that failed.
-  private static let tried: CInt = 64
-  /// The most directories, because each needs a bit.
-  private static let most = 6
-
-  private let executable: String
-  private let patience: Duration
-
-  /// The other process runs this program again (default: `/proc/self/exe`). It must complete its
-  /// work within `patience` (default: 10 seconds).
-  package init(executable: String = "/proc/self/exe", patience: Duration = .seconds(10)) {
-    self.executable = executable
-    self.patience = patience
-  }
-
-  /// Tries all directories, from a process that may write only within the given ones. Leaves no
-  /// files behind.
-  package func outcome(within rules: [[UInt8]], in directories: [[UInt8]]) -> Outcome {
-    precondition(directories.count <= Self.most, "each directory has its bit")
-    guard let failed = failures(within: rules, directories), !failed.isEmpty,
-      // A failure that also happens without the confinement has another cause.
-      let broken = failures(within: nil, failed)
-    else { return .works }
-    let refused = failed.filter { !broken.contains($0) }
-    return refused.isEmpty ? .works : .refuses(refused)
-  }
-
-  /// The directories in which another process could not work, confined if there are rules; nil if
-  /// the trial was inconclusive.
-  private func failures(within rules: [[UInt8]]?, _ directories: [[UInt8]]) -> [[UInt8]]? {
-    let arguments = [
-      String(decoding: Self.word, as: UTF8.self), "\(CurrentProcess.id)", rules.map(Self.encoded) ?? "-",
-      Self.encoded(directories),
-    ]
-    let variables = Environment.get("LD_LIBRARY_PATH").map { ["LD_LIBRARY_PATH": $0] } ?? [:]
-    do throws(SystemError) {
-      let endowment = ChildProcess.Endowment(
-        output: try Self.nothing(), error: try Self.nothing(), channel: try Self.nothing(), lock: nil)
-      let process = try ChildProcess(
-        ChildProcess.Settings(
-          executable: executable, arguments: arguments, environment: variables, directory: "/", confinement: nil),
-        endowment)
-      guard case .exited(let code)? = try process.end(by: .now().advanced(by: patience)), code >= Self.tried else {
-        return nil
-      }
-      return directories.indices.filter { (code - Self.tried) >> CInt($0) & 1 == 1 }.map { directories[$0] }
-    } catch {
-      return nil
+package enum ConfinementTrial {
+  /// The directories that are usable, and not from a thread that may write only within the given ones;
+  /// none if that cannot be tried. Leaves no files behind.
+  package static func refused(within rules: [[UInt8]], of directories: [[UInt8]]) -> [[UInt8]] {
+    let refused = Condition<[[UInt8]]>([])
+    let thread = try? OwnerThread(name: "trial") {
+      guard (try? Confinement.keepWriting(within: rules)) == true else { return }
+      refused.withLock { $0 = directories.filter { !isUsable($0) } }
     }
-  }
-
-  private static func nothing() throws(SystemError) -> Descriptor { try Descriptor.open("/dev/null", .readWrite) }
-
-  // MARK: The other process
-
-  /// Does the work of the other process if the program's arguments ask for it. Returns the exit
-  /// code.
-  package static func perform(_ arguments: [[UInt8]]) -> CInt? {
-    guard arguments.first == word, arguments.count == 4, let directories = decoded(arguments[3]) else { return nil }
-    let name = Array(".peer-trial-".utf8) + arguments[1]
-    if arguments[2] != Array("-".utf8) {
-      guard let rules = decoded(arguments[2]), (try? Confinement.keepWriting(within: rules)) == true else { return 1 }
-    }
-    return directories.indices.reduce(tried) { code, index in
-      (try? work(in: directories[index], under: name)) == nil ? code | 1 << CInt(index) : code
-    }
+    thread?.join()
+    // A failure that also happens without the confinement has another cause.
+    return refused.withLock { $0 }.filter(isUsable)
   }
 
   /// Performs a receiver's operations in a directory, under a name that is removed afterwards.
-  private static func work(in path: [UInt8], under name: [UInt8]) throws(SystemError) {
-    // An earlier trial may have been interrupted.
-    try? Directory.open(path).removeTree(name)
-    try Directory.open(path).makeDirectory(name)
+  private static func isUsable(_ path: [UInt8]) -> Bool {
+    let name = ".peer-trial-\(CurrentProcess.id)"
+    // An earlier trial may have been interrupted, or kept from removing it.
+    defer { try? Directory.open(path).removeTree(name) }
     do throws(SystemError) {
+      try Directory.open(path).removeTree(ifThere: name)
+      try Directory.open(path).makeDirectory(name)
       let place = try Directory.open(path).openChildDirectory(name)
       try place.makeDirectory("directory")
       let file = try place.createFile("file")
-      try file.write(at: 0, name.span)
+      try file.write(at: 0, [0x78].span)
       try file.synchronize()
       try place.rename("file", to: place, as: "renamed", noReplace: false)
       let inner = try place.openChildDirectory("directory")
@@ -260,27 +197,9 @@ package struct ConfinementTrial: Sendable {
       try inner.remove("moved")
       try place.removeDirectory("directory")
       try Directory.open(path).removeDirectory(name)
+      return true
     } catch {
-      try? Directory.open(path).removeTree(name)
-      throw error
+      return false
     }
-  }
-
-  // MARK: Paths as words
-
-  /// Paths need not be text, but arguments must be: hexadecimal digits, separated by commas.
-  private static func encoded(_ paths: [[UInt8]]) -> String {
-    paths.map { path in
-      path.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
-    }.joined(separator: ",")
-  }
-
-  private static func decoded(_ word: [UInt8]) -> [[UInt8]]? {
-    let paths = word.split(separator: UInt8(ascii: ",")).map { digits in
-      stride(from: digits.startIndex, to: digits.endIndex - 1, by: 2).compactMap { index in
-        UInt8(String(decoding: digits[index...index + 1], as: UTF8.self), radix: 16)
-      }
-    }
-    return paths.isEmpty || paths.count > most || paths.contains(where: \.isEmpty) ? nil : paths
   }
 }
