@@ -70,7 +70,7 @@ extension ArchiveExport {
 /// An app's archive that is assembled and read on one thread.
 struct Appending {
   let outlet: Outlet
-  let export: ArchiveExport<AppendedDirectory>
+  let export: ArchiveExport<RealDirectory>
   let appender: ItemAppender
 
   init(

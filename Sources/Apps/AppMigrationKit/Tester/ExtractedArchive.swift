@@ -9,7 +9,7 @@ internal import MigrationWire
 final class ExtractedArchive: Sendable {
   private struct Assembly {
     let staging: Staging
-    let export: ArchiveExport<AppendedDirectory>
+    let export: ArchiveExport<RealDirectory>
     let appender: ItemAppender
     let reader: Reader
   }
@@ -32,7 +32,7 @@ final class ExtractedArchive: Sendable {
     self.progress = progress
     let keys = TransferKeys(hashKey: .random(in: 0...UInt128.max))
     let staging = try Staging(ofExportOn: UnsyncedDisk(disk), keys: keys)
-    let export = ArchiveExport<AppendedDirectory>(
+    let export = ArchiveExport<RealDirectory>(
       ExportSettings(listener: Listener(), keys: keys, held: HeldItems(), readers: 1))
     let reader = Reader(
       export, to: StagingWriter(staging),

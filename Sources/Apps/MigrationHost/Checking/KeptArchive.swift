@@ -36,7 +36,7 @@ package final class KeptArchive: ItemSource {
     _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
   ) throws(Failure) -> ExportResult {
     let readCount = Condition(0)
-    let archive = ArchiveExport<AppendedDirectory>(settings) {
+    let archive = ArchiveExport<RealDirectory>(settings) {
       readCount.withLock { $0 += 1 }
       readCount.broadcast()
     }

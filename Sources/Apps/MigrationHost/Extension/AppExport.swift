@@ -11,7 +11,7 @@ struct AppExport: ~Copyable {
   }
 
   private var conversation: ExtensionChannel
-  private let archive: ArchiveExport<AppendedDirectory>
+  private let archive: ArchiveExport<RealDirectory>
   private let area: AppendableArea
   private let appender: ItemAppender
   /// The appends without an answer, in order: being read, or completed.
@@ -35,7 +35,7 @@ struct AppExport: ~Copyable {
 
   /// Exports with a process that has reported its abilities, at its site.
   init(
-    _ conversation: consuming ExtensionChannel, at site: ExtensionSite, to archive: ArchiveExport<AppendedDirectory>,
+    _ conversation: consuming ExtensionChannel, at site: ExtensionSite, to archive: ArchiveExport<RealDirectory>,
     idleLimit: IdleLimit, observe: @escaping (HostNews) -> Void
   ) {
     self.conversation = conversation

@@ -193,7 +193,7 @@ package final class AppSource: ItemSource {
     let conversation = try process(until: settings.stopSignal)
     if let request, let notice = identity.withLock({ $0 })?.notice(on: request.options) { tellOnce(notice) }
     let attention = conversation.attention
-    let archive = ArchiveExport<AppendedDirectory>(settings) { attention.signal() }
+    let archive = ArchiveExport<RealDirectory>(settings) { attention.signal() }
     begin(archive)
     let export = AppExport(conversation, at: site, to: archive, idleLimit: idleLimit) { [launch] news in
       launch.observe(news)

@@ -15,12 +15,12 @@ package final class ItemAppender {
     let isFile: Bool
   }
 
-  private let export: ArchiveExport<AppendedDirectory>
+  private let export: ArchiveExport<RealDirectory>
   private let keys: TransferKeys
   private var paths: AppendedPaths
 
   /// Appends to the archive of an export.
-  package init(export: ArchiveExport<AppendedDirectory>) {
+  package init(export: ArchiveExport<RealDirectory>) {
     self.export = export
     keys = export.settings.keys
     paths = AppendedPaths()
@@ -92,9 +92,9 @@ package final class ItemAppender {
     _ item: consuming Descriptor, _ status: FileStatus, at path: ArchivePath
   ) throws(Failure) -> Append {
     try paths.checkFree(path)
-    let place: AppendedDirectory
+    let place: RealDirectory
     do {
-      place = try AppendedDirectory(file: item)
+      place = try RealDirectory(file: item)
     } catch {
       throw Failure(.source, "\(VisibleText.quoted(path)) cannot be read", name: path.bytes, cause: error)
     }
@@ -123,7 +123,7 @@ package final class ItemAppender {
       throw Failure(.source, "\(VisibleText.quoted(path)) cannot be read", name: path.bytes, cause: error)
     }
     paths.take(taken)
-    let batch = SourceBatch(roots: [AppendedDirectory(place)], tree: tree, prefix: path, merging: merged)
+    let batch = SourceBatch(roots: [place], tree: tree, prefix: path, merging: merged)
     return Append(batch: export.add(batch), path: path, isFile: false)
   }
 

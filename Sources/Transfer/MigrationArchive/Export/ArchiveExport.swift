@@ -171,7 +171,6 @@ package final class ArchiveExport<Source: SourceDirectory>: FrameSource {
   // Without specialization the methods of a generic class are compiled once for all places, and
   // each call in them looks up the type at run time.
   @_specialize(where Source == RealDirectory)
-  @_specialize(where Source == AppendedDirectory)
   package func fill(_ frame: inout FrameBuffer, written: UInt64) -> FrameFilling {
     guard !isStopped else { return .nothing(until: nil) }
     if takeFull(&frame) { return .full }

@@ -70,9 +70,15 @@ extension SourceFile {
   package func fetch(at offset: Int64, length: Int64) {}
 }
 
-/// A real directory of the source.
+/// A real directory of the source; or one file that an app has opened, presented as a directory that
+/// contains only this file.
 package final class RealDirectory: SourceDirectory {
-  private let directory: SharedDirectory
+  private enum Contents {
+    case directory(SharedDirectory)
+    case file(File)
+  }
+
+  private let contents: Contents
   private let fileSystem: SourceFileSystem
   /// The source, in the directory that holds it.
   private let root: SourceRoot?
@@ -88,20 +94,35 @@ package final class RealDirectory: SourceDirectory {
   }
 
   private init(_ directory: SharedDirectory, _ fileSystem: SourceFileSystem, _ root: SourceRoot? = nil) {
-    self.directory = directory
+    contents = .directory(directory)
     self.fileSystem = fileSystem
     self.root = root
+  }
+
+  /// Presents one open file as its directory.
+  init(file descriptor: consuming Descriptor) throws(SystemError) {
+    fileSystem = try SourceFileSystem(of: descriptor, SourceClocks())
+    contents = .file(fileSystem.file(descriptor))
+    root = nil
+  }
+
+  /// An open file contains neither links nor directories.
+  private var directory: SharedDirectory {
+    guard case .directory(let directory) = contents else { preconditionFailure("an open file is no directory") }
+    return directory
   }
 
   /// The name in this directory of an item with a name in the archive.
   private func entry(_ name: ArraySlice<UInt8>) -> ArraySlice<UInt8> { root.map { $0.entry[...] } ?? name }
 
   package func open(_ name: ArraySlice<UInt8>) throws(SystemError) -> File {
-    fileSystem.file(try directory.directory.openChild(entry(name), .anyKind))
+    if case .file(let file) = contents { return file }
+    return fileSystem.file(try directory.directory.openChild(entry(name), .anyKind))
   }
 
   package func status(_ name: ArraySlice<UInt8>) throws(SystemError) -> FileStatus {
-    try directory.directory.status(entry(name))
+    if case .file(let file) = contents { return try file.status() }
+    return try directory.directory.status(entry(name))
   }
 
   package func readLink(_ name: ArraySlice<UInt8>) throws(SystemError) -> [UInt8] {
@@ -118,7 +139,8 @@ package final class RealDirectory: SourceDirectory {
   }
 
   package func lostAttributes(of name: ArraySlice<UInt8>) throws(SystemError) -> [[UInt8]] {
-    try directory.directory.attributeNames(of: entry(name)).filter(ExtendedMetadata.leavesBehind)
+    if case .file(let file) = contents { return try file.extendedMetadata().lostAttributes }
+    return try directory.directory.attributeNames(of: entry(name)).filter(ExtendedMetadata.leavesBehind)
   }
 
   package func directory(at path: ArchivePath) throws(SystemError) -> RealDirectory {
