@@ -10,7 +10,6 @@ import Testing
 struct Arrival {
   let scratch: Scratch
   let importer: FolderImporter
-  let judgement: OfferCheck
   let staging: Staging
 
   init(
@@ -22,7 +21,7 @@ struct Arrival {
       try StagingArea(at: scratch.at("destination"), preserving: preserving), existing: existing, places: places,
       completing: completing)
     let terms = importer.terms(of: transfer, keys: testKeys)
-    judgement = try importer.judge(offer, held: Tally(), on: terms)
+    _ = try importer.judge(offer, held: Tally(), on: terms)
     staging = try importer.area.stage(offer, on: terms)
   }
 

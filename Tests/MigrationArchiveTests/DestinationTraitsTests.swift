@@ -77,7 +77,7 @@ import Testing
       let offer = try Export([scratch.at("source/root")]).offer
       let arrival = try Arrival(scratch, offer, transfer: number, existing: existing)
       let present = try arrival.importer.present(
-        offer, for: arrival.staging, after: arrival.judgement, takesBases: false)
+        offer, for: arrival.staging, takesBases: false)
       var held = HeldItems()
       held.add(Held(kind: .present, marks: present.present))
       held.add(Held(kind: .taken, marks: present.taken))

@@ -50,7 +50,7 @@ import Testing
     let roots = ["new.txt", "notes.txt", "photos"].map { scratch.at("source/\($0)") }
     let arrival = try Arrival(scratch, try Export(roots).offer, existing: .skip)
     let present = try arrival.importer.present(
-      try Export(roots).offer, for: arrival.staging, after: arrival.judgement, takesBases: false)
+      try Export(roots).offer, for: arrival.staging, takesBases: false)
     var held = HeldItems()
     held.add(Held(kind: .present, marks: present.present))
     held.add(Held(kind: .taken, marks: present.taken))
@@ -98,43 +98,17 @@ import Testing
     expect(try shortage(.replace), is: Close.Space(needed: 3 << 20 + 512, available: 1 << 20))
   }
 
-  @Test func `existing items are examined once a session, and while the offer is judged if space is short`() throws {
-    for isShort in [true, false] {
-      let scratch = try Scratch.withFolders()
-      scratch.write("destination/root/file", pattern(3 << 20))
-      let importer = try FolderImporter(scratch, existing: .skip)
-      let terms = importer.terms(of: 0xABC, keys: testKeys)
-      let offer = offer(items: 3, allocated: 3 << 20)
-      let judgement = try importer.judge(
-        offer, held: Tally(), on: terms, availableBytes: isShort ? 1 << 20 : 1 << 30, availableItems: nil)
-      let staging = try importer.area.stage(offer, on: terms)
-      // Later items are found during the import.
-      scratch.write("destination/root/later", [1])
-      let present = try importer.present(offer, for: staging, after: judgement, takesBases: false)
-      expect(present.taken.count == (isShort ? 2 : 3) && present.present.count == (isShort ? 1 : 2))
-      // Marks of other keys do not belong to this transfer.
-      let other = try importer.area.stage(
-        offer, on: TransferTerms(transfer: 0xDEF, keys: TransferKeys(hashKey: 2), existing: .skip))
-      expect(try importer.present(offer, for: other, after: judgement, takesBases: false).taken.count, is: 3)
-    }
-  }
-
-  @Test func `times are read again if the destination rounds them`() throws {
+  @Test func `existing items are examined when the transfer is staged, also if space was short before`() throws {
     let scratch = try Scratch.withFolders()
-    func isExact(_ nanoseconds: [Int], _ granularity: UInt32) throws -> Bool {
-      for (index, time) in nanoseconds.enumerated() {
-        scratch.write("destination/root/\(index)", [1])
-        scratch.setTime("destination/root/\(index)", 1_600_000_000 + time / 1_000_000_000, time % 1_000_000_000)
-      }
-      return try PresentItems(
-        of: [PresentItems.root("root")], in: scratch.open("destination"), keys: testKeys
-      ).isExact(timeGranularity: granularity)
-    }
-    expect(try isExact([2_000_000_000, 4_000_000_000], 2_000_000_000))
-    expect(try !isExact([2_000_000_000, 3_000_000_000], 2_000_000_000))
-    expect(try isExact([2_000_000_000, 3_000_000_000], 1_000_000_000))
-    expect(try !isExact([100, 250], 100) && isExact([100, 250], 1) && isExact([100, 300], 100))
-    expect(PresentItems().isExact(timeGranularity: 2_000_000_000))
+    scratch.write("destination/root/file", pattern(3 << 20))
+    let importer = try FolderImporter(scratch, existing: .skip)
+    let terms = importer.terms(of: 0xABC, keys: testKeys)
+    let offer = offer(items: 3, allocated: 3 << 20)
+    _ = try importer.judge(offer, held: Tally(), on: terms, availableBytes: 1 << 20, availableItems: nil)
+    let staging = try importer.area.stage(offer, on: terms)
+    scratch.write("destination/root/later", [1])
+    let present = try importer.present(offer, for: staging, takesBases: false)
+    expect(present.taken.count == 3 && present.present.count == 2)
   }
 
   @Test(.enabled(if: canMount, "no file system can be mounted here"))

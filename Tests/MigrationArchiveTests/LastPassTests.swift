@@ -467,7 +467,7 @@ import Testing
     let arrival = try Arrival(scratch, try Export(root).offer, existing: .merge)
     arrival.staging.arrivals = try arrived()
     let present = try arrival.importer.present(
-      try Export(root).offer, for: arrival.staging, after: arrival.judgement, takesBases: false)
+      try Export(root).offer, for: arrival.staging, takesBases: false)
     var held = HeldItems()
     held.add(Held(kind: .arrived, marks: present.arrived))
     held.add(Held(kind: .state, marks: present.states))

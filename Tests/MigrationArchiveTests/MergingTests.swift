@@ -43,7 +43,7 @@ import Testing
       let offer = try Export(root).offer
       let arrival = try Arrival(scratch, offer, existing: .merge)
       let present = try arrival.importer.present(
-        offer, for: arrival.staging, after: arrival.judgement, takesBases: false)
+        offer, for: arrival.staging, takesBases: false)
       expect(present.taken, is: [])
       var held = HeldItems()
       held.add(Held(kind: .present, marks: present.present))

@@ -68,7 +68,7 @@ struct Passes {
     arrival.staging.arrivals = try arrived(from: source, removals, dying: death)
     try arrival.staging.take(only: permit)
     let present = try arrival.importer.present(
-      try Export(root).offer, for: arrival.staging, after: arrival.judgement, takesBases: true)
+      try Export(root).offer, for: arrival.staging, takesBases: true)
     expect(zip(present.present, present.present.dropFirst()).allSatisfy { $0 < $1 })
     var held = HeldItems()
     for (kind, marks) in [

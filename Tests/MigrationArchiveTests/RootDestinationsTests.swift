@@ -31,7 +31,7 @@ import Testing
     let roots = ["documents", "music", "pictures"].map { scratch.at("source/\($0)") }
     let offer = try Export(roots).offer
     let arrival = try Arrival(scratch, offer, existing: existing, places: places)
-    let present = try arrival.importer.present(offer, for: arrival.staging, after: arrival.judgement, takesBases: false)
+    let present = try arrival.importer.present(offer, for: arrival.staging, takesBases: false)
     var held = HeldItems()
     if !present.present.isEmpty { held.add(Held(kind: .present, marks: present.present)) }
     let export = try Export(roots, held: held)

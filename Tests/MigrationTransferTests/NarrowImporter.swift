@@ -34,9 +34,9 @@ final class NarrowImporter: Importer {
     try importer.judge(offer, held: held, on: terms)
   }
   func present(
-    _ offer: Offer, for staging: Staging, after judgement: OfferCheck, takesBases: Bool
+    _ offer: Offer, for staging: Staging, takesBases: Bool
   ) throws(Failure) -> PresentItems {
-    try importer.present(offer, for: staging, after: judgement, takesBases: takesBases)
+    try importer.present(offer, for: staging, takesBases: takesBases)
   }
   func interrupt() { importer.interrupt() }
 }

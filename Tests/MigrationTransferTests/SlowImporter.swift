@@ -38,10 +38,10 @@ final class SlowImporter: Importer {
   }
 
   func present(
-    _ offer: Offer, for staging: Staging, after judgement: OfferCheck, takesBases: Bool
+    _ offer: Offer, for staging: Staging, takesBases: Bool
   ) throws(Failure) -> PresentItems {
     hold(.present)
-    return try importer.present(offer, for: staging, after: judgement, takesBases: takesBases)
+    return try importer.present(offer, for: staging, takesBases: takesBases)
   }
 
   func importItems(

@@ -83,7 +83,7 @@ package final class AppImporter: Importer {
   }
 
   package func present(
-    _ offer: Offer, for staging: Staging, after judgement: OfferCheck, takesBases: Bool
+    _ offer: Offer, for staging: Staging, takesBases: Bool
   ) throws(Failure) -> PresentItems {
     PresentItems()
   }

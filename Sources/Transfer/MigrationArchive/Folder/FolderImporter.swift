@@ -109,21 +109,20 @@ package final class FolderImporter: Importer {
         of: offer, held: held, availableBytes: availableBytes, availableItems: availableItems, leaving: reserve)
     }
     guard let first = shortage(held) else { return OfferCheck(availableBytes: availableBytes) }
-    guard terms.existing.leavesOutEqual, let present = try look(for: offer, terms, timeGranularity: 1, nil) else {
-      throw Failure(first)
-    }
+    guard terms.existing.leavesOutEqual else { throw Failure(first) }
+    let present = try look(for: offer, terms, timeGranularity: 1, nil)
     if let second = shortage(held.adding(present.tally)) { throw Failure(second) }
-    return OfferCheck(availableBytes: availableBytes, present: present, keys: terms.keys)
+    return OfferCheck(availableBytes: availableBytes)
   }
 
   package func present(
-    _ offer: Offer, for staging: Staging, after judgement: OfferCheck, takesBases: Bool
+    _ offer: Offer, for staging: Staging, takesBases: Bool
   ) throws(Failure) -> PresentItems {
     let granularity = staging.abilities.timeGranularity
     let isWhole = staging.existing == .setAside
     var present =
       staging.existing.leavesOutEqual
-      ? try existingItems(offer, for: staging, after: judgement, granularity) : PresentItems()
+      ? try look(for: offer, staging.terms, timeGranularity: granularity, staging.arrivals) : PresentItems()
     guard staging.existing.leavesOutEqual || isWhole, let arrived = staging.arrivals, !arrived.isEmpty else {
       return present
     }
@@ -150,21 +149,10 @@ package final class FolderImporter: Importer {
     return placed.count == roots.count && arrived.areUntouched(placed, in: area.destination.directory.directory)
   }
 
-  private func existingItems(
-    _ offer: Offer, for staging: Staging, after judgement: OfferCheck, _ granularity: UInt32
-  ) throws(Failure) -> PresentItems {
-    if staging.arrivals?.isEmpty != false, let present = judgement.present(for: staging.keys),
-      present.isExact(timeGranularity: granularity)
-    {
-      return present
-    }
-    return try look(for: offer, staging.terms, timeGranularity: granularity, staging.arrivals) ?? PresentItems()
-  }
-
   /// Lists the contents of the roots.
   private func look(
     for offer: Offer, _ terms: TransferTerms, timeGranularity: UInt32, _ arrived: ArrivedItems?
-  ) throws(Failure) -> PresentItems? {
+  ) throws(Failure) -> PresentItems {
     do {
       return try PresentItems(
         of: offer.contents.roots.compactMap { root in

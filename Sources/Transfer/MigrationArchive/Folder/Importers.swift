@@ -99,7 +99,7 @@ package protocol Importer: Importers, PartJudge {
   /// every name, once a session. With `takesBases`, the sender can send newer versions of files as
   /// differences.
   func present(
-    _ offer: Offer, for staging: Staging, after judgement: OfferCheck, takesBases: Bool
+    _ offer: Offer, for staging: Staging, takesBases: Bool
   ) throws(Failure) -> PresentItems
   /// The state of a transfer's import that is known apart from the journal.
   func fate(of transfer: TransferID) -> Staging.ImportFate
@@ -140,21 +140,9 @@ package struct OfferCheck: Sendable {
   package let availableBytes: UInt64?
   /// The most bytes accepted of a transfer that may exceed its offer; nil for other transfers.
   package let mostBytes: UInt64?
-  /// The items at the destination, if they were examined, as marks of these keys.
-  private let present: PresentItems?
-  private let keys: TransferKeys?
 
   package init(availableBytes: UInt64?, mostBytes: UInt64? = nil) {
-    self.init(availableBytes: availableBytes, mostBytes: mostBytes, present: nil, keys: nil)
-  }
-
-  init(availableBytes: UInt64?, mostBytes: UInt64? = nil, present: PresentItems?, keys: TransferKeys?) {
     self.availableBytes = availableBytes
     self.mostBytes = mostBytes
-    self.present = present
-    self.keys = keys
   }
-
-  /// The items at the destination, if they were examined with these keys.
-  func present(for keys: TransferKeys) -> PresentItems? { self.keys == keys ? present : nil }
 }

@@ -21,9 +21,6 @@ package struct PresentItems: Equatable, Sendable {
 
   /// The total of the existing items: an offer of the same items need not send these bytes.
   package private(set) var tally = Tally()
-  /// The greatest unit, in nanoseconds, of which every existing time is a multiple; 0 if there are
-  /// no times.
-  private var timeUnit: UInt128 = 0
 
   package init() {}
 
@@ -57,7 +54,6 @@ package struct PresentItems: Equatable, Sendable {
       switch status.kind {
       case .regular:
         let modified = ItemTime(status.modified).rounded(to: timeGranularity)
-        note(modified)
         present.append(keys.presentMark(path: path, size: UInt64(status.size), modified: modified))
       case .symbolicLink: if let target { present.append(keys.presentMark(path: path, target: target)) }
       case .directory, .fifo, .socket, .blockDevice, .characterDevice: break
@@ -192,18 +188,6 @@ package struct PresentItems: Equatable, Sendable {
       current = (item.target.parent, directory)
       return try directory.get().directory.status(item.target.name)
     }
-  }
-
-  private mutating func note(_ time: ItemTime) {
-    guard timeUnit != 1 else { return }
-    var rest = (Int128(time.seconds) * 1_000_000_000 + Int128(time.nanoseconds)).magnitude
-    while rest != 0 { (timeUnit, rest) = (rest, timeUnit % rest) }
-  }
-
-  /// Whether its times are multiples of so many nanoseconds, so that rounding them would change
-  /// nothing.
-  func isExact(timeGranularity: UInt32) -> Bool {
-    timeGranularity <= 1 || timeUnit % UInt128(timeGranularity) == 0
   }
 
   private typealias Visit = (ArchivePath, FileStatus, _ target: [UInt8]?) -> Void

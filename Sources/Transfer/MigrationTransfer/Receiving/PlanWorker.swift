@@ -179,7 +179,7 @@ struct PlanWorker: Sendable {
     let most = setup.importers.area.most?.besides(transfer.finishedBytes)
     try most?.check(total: order.offer.bytes)
     let held = staging?.settled(of: order.offer) ?? (transfer.begun[order.part] == nil ? Tally() : order.held)
-    let check = try setup.reservedRoom.reserve(
+    _ = try setup.reservedRoom.reserve(
       order.offer, of: transfer, hasBegun: staging != nil, terms.existing
     ) { (others) throws(Failure) in
       // What is held needs no more room.
@@ -209,7 +209,7 @@ struct PlanWorker: Sendable {
     // The engine gets them with the admission, in the place of those that it knows.
     var refusals: [NotStored] = []
     transfer.tellRefusals(of: staging) { refusals = $0 }
-    let present = try importer.present(order.offer, for: staging, after: check, takesBases: order.takesBases)
+    let present = try importer.present(order.offer, for: staging, takesBases: order.takesBases)
     setup.reservedRoom.release(present.tally, of: transfer)
     staging.beginSession(
       order.offer, mayRefuse: order.offer.contents.mayBeRefused, atMost: most)
