@@ -109,31 +109,3 @@ package protocol ImportDestination {
   /// Returns when all changes are durable.
   func synchronize() throws(SystemError)
 }
-
-/// A destination that moves every item with one rename and never treats two names as equal.
-extension ImportDestination {
-  package func makeParent(of target: ArchivePath) throws(SystemError) {}
-  package func openBase(_ target: ArchivePath) throws(SystemError) -> DiskFile { throw .unsupported("open") }
-  package func noteChange(at target: ArchivePath) {}
-  package func link(_ path: ArchivePath, to target: ArchivePath) throws(SystemError) { throw .unsupported("link") }
-  package func createPlaceholder(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) -> ExistingEntry {
-    throw .unsupported("placeholder")
-  }
-  package func release(_ target: ArchivePath, isDirectory: Bool) throws(SystemError) { throw .unsupported("release") }
-  package func exchange(_ target: ArchivePath, with path: ArchivePath) throws(SystemError) {
-    throw .unsupported("exchange")
-  }
-  package func rename(_ target: ArchivePath, to name: ArchivePath) throws(SystemError) { throw .unsupported("rename") }
-  package func takeBack(_ target: ArchivePath, to path: ArchivePath) throws(SystemError) {
-    throw .unsupported("take back")
-  }
-  package func isCopy(of path: ArchivePath, at target: ArchivePath) throws(SystemError) -> Bool { false }
-
-  package func digest(of target: ArchivePath) -> [UInt8]? { nil }
-  package func open(file target: ArchivePath, seen: ExistingEntry) throws(SystemError) -> any StagedFile {
-    throw .unsupported("open")
-  }
-  package func isPresent(_ path: ArchivePath, at target: ArchivePath, timeGranularity: UInt32) -> Bool { false }
-  package func names(in directory: ArchivePath?) throws(SystemError) -> [[UInt8]]? { nil }
-  package func enter(_ target: ArchivePath, seen: ExistingEntry) throws(SystemError) {}
-}

@@ -91,16 +91,6 @@ package protocol StagingTree: AnyObject {
   func entries(of directory: ArchivePath?) throws(SystemError) -> [(name: [UInt8], kind: FileKind)]
 }
 
-/// A tree whose files are never changed before they are imported.
-extension StagingTree {
-  package func beginning(of path: ArchivePath, _ count: Int) throws(SystemError) -> [UInt8] {
-    throw .unsupported("read")
-  }
-  package func replace(_ path: ArchivePath, with other: ArchivePath) throws(SystemError) {
-    throw .unsupported("replace")
-  }
-}
-
 /// An open file or directory: a received one, or the journal. It stays the same one wherever its
 /// name leads.
 package protocol StagedFile: AnyObject, Sendable {
@@ -130,17 +120,7 @@ package protocol StagedFile: AnyObject, Sendable {
   func forgetCached()
 }
 
-extension StagingTree {
-  package func openToRead(_ path: ArchivePath) throws(SystemError) -> any StagedFile { try openFile(path) }
-}
-
 extension StagedFile {
-  package func forgetCached() {}
-
-  package func copy(_ range: Range<UInt64>, from other: any StagedFile) throws(SystemError) {
-    try copyByReading(range, from: other)
-  }
-
   func copyByReading(_ range: Range<UInt64>, from other: any StagedFile) throws(SystemError) {
     var bytes = [UInt8](repeating: 0, count: Int(min(UInt64(range.count), 1 << 20)))
     var position = range.lowerBound
@@ -157,8 +137,6 @@ extension StagedFile {
       if count < wanted { return }
     }
   }
-
-  package func reserved() -> UInt64 { 0 }
 
   /// Reads into a part of an array, until the part is full or the file ends. Returns the number of
   /// bytes read.

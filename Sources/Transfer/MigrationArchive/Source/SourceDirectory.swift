@@ -38,14 +38,6 @@ package protocol SourceDirectory: AnyObject, Sendable {
   func fetch(_ name: ArraySlice<UInt8>, length: Int)
 }
 
-extension SourceDirectory {
-  package var datesChanges: Bool { false }
-  package func showsEveryChange(_ status: FileStatus) -> Bool { true }
-  package static var canFetch: Bool { false }
-  package func fetch(_ name: ArraySlice<UInt8>, length: Int) {}
-  package func lostAttributes(of name: ArraySlice<UInt8>) throws(SystemError) -> [[UInt8]] { [] }
-}
-
 /// A file of the source that is being read.
 package protocol SourceFile: AnyObject, Sendable {
   func status() throws(SystemError) -> FileStatus
@@ -63,11 +55,6 @@ package protocol SourceFile: AnyObject, Sendable {
   /// The first offset in a hole at or after `offset`, where the end of the file counts as a hole;
   /// nil at or behind the end.
   func nextHole(from offset: Int64) throws(SystemError) -> Int64?
-}
-
-extension SourceFile {
-  package var tellsHoles: Bool { true }
-  package func fetch(at offset: Int64, length: Int64) {}
 }
 
 /// A real directory of the source; or one file that an app has opened, presented as a directory that
