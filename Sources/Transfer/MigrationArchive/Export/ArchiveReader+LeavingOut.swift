@@ -8,7 +8,7 @@ extension ArchiveReader {
     _ item: WorkList.Item, _ status: FileStatus, in directory: Source, _ batch: SourceBatch<Source>
   ) {
     if batch.isCaptured(item.index) {
-      export.leftOut(item, packer.generation(of: status.fingerprint(on: directory.fileSystem(of: status))))
+      export.leftOut(item, packer.keys.generation(of: status.fingerprint(on: directory.fileSystem(of: status))))
     }
     done(item)
   }

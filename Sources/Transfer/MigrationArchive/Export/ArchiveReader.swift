@@ -197,8 +197,8 @@ final class ArchiveReader<Source: SourceDirectory>: @unchecked Sendable {
     let before = look.status
     // Another change could have the same stamp.
     guard before.kind == .regular, look.unsettledSeconds <= 0 else { return false }
-    let generation = packer.generation(
-      ofMetadata: packer.generation(of: before.fingerprint(on: directory.fileSystem(of: before))))
+    let generation = packer.keys.generation(
+      ofMetadata: packer.keys.generation(of: before.fingerprint(on: directory.fileSystem(of: before))))
     var record = ItemRecord(
       path: path, generation: generation, body: .metadata(size: UInt64(before.size)),
       mode: UInt16(truncatingIfNeeded: before.mode & 0o7777), modified: ItemTime(before.modified))
@@ -255,7 +255,7 @@ final class ArchiveReader<Source: SourceDirectory>: @unchecked Sendable {
   ) throws -> Link {
     guard let status = try? directory.status(batch.tree.name(batch.tree.nodes[item.index])), status.kind == .regular
     else { return .unknown }
-    let generation = packer.generation(of: status.fingerprint(on: directory.fileSystem(of: status)))
+    let generation = packer.keys.generation(of: status.fingerprint(on: directory.fileSystem(of: status)))
     switch export.carrier(item, generation) {
     case .mine: return .unknown
     case .others: return .inOtherHands
@@ -263,7 +263,8 @@ final class ArchiveReader<Source: SourceDirectory>: @unchecked Sendable {
       guard let target = try? batch.path(first) else { return .unknown }
       packer.add(
         ItemRecord(
-          path: path, generation: packer.generation(ofLinkTo: target, generation), body: .hardLink(target: target)))
+          path: path, generation: packer.keys.generation(ofLinkTo: target, generation), body: .hardLink(target: target))
+      )
       return .added
     }
   }
@@ -279,7 +280,10 @@ final class ArchiveReader<Source: SourceDirectory>: @unchecked Sendable {
     if packer.isMerging {
       let isWanted = batch.isWanted(item.index)
       if let target, packer.answer(path, status, target: target, isWanted: isWanted) == .leftOut { return done(item) }
-      if status.kind == .directory, !isWanted, packer.isKnown(directory: path, status), export.leavesOut(item) {
+      // It is unchanged since it arrived, and counted if no item in it is sent either.
+      if status.kind == .directory, !isWanted, packer.settings.isInArrivedState(directory: path, status),
+        export.leavesOut(item)
+      {
         return done(item)
       }
     }
@@ -319,7 +323,7 @@ final class ArchiveReader<Source: SourceDirectory>: @unchecked Sendable {
     _ batch: SourceBatch<Source>
   ) throws -> Bool {
     let (status, node) = (look.status, batch.tree.nodes[index])
-    let generation = packer.generation(of: look.fingerprint(on: directory.fileSystem(of: status)))
+    let generation = packer.keys.generation(of: look.fingerprint(on: directory.fileSystem(of: status)))
     guard ItemKind(status.kind) == node.kind,
       var record = ItemRecord(
         status, path: path, generation: generation, target: target, withOwner: batch.owners != nil)

@@ -62,7 +62,7 @@ struct FileExport<Source: SourceDirectory> {
     guard before.kind == .regular else {
       throw Failure("reading", path, SystemError(reason: "it is no longer a regular file", operation: "read"))
     }
-    let generation = packer.generation(of: before.fingerprint(on: directory.fileSystem(of: before)))
+    let generation = packer.keys.generation(of: before.fingerprint(on: directory.fileSystem(of: before)))
     guard var record = ItemRecord(before, path: path, generation: generation, withOwner: owners != nil) else {
       return .changed
     }
@@ -93,7 +93,7 @@ struct FileExport<Source: SourceDirectory> {
   /// file.
   private func heldGeneration() throws(Failure) -> Generation? {
     let status = try reading { () throws(SystemError) in try directory.status(name) }
-    let generation = packer.generation(of: status.fingerprint(on: directory.fileSystem(of: status)))
+    let generation = packer.keys.generation(of: status.fingerprint(on: directory.fileSystem(of: status)))
     guard status.kind == .regular, let record = ItemRecord(status, path: path, generation: generation) else {
       return nil
     }
@@ -140,7 +140,7 @@ struct FileExport<Source: SourceDirectory> {
     guard let look, seconds != nil, look.isOld, Timestamp.coarseNow() >= look.now, look.status.kind == .regular,
       look.status.size == Int64(listedSize)
     else { return nil }
-    let generation = packer.generation(of: look.status.fingerprint(on: directory.fileSystem(of: look.status)))
+    let generation = packer.keys.generation(of: look.status.fingerprint(on: directory.fileSystem(of: look.status)))
     guard var record = ItemRecord(look.status, path: path, generation: generation) else { return nil }
     record.add(extended)
     // The content lies behind a record of this length.
@@ -177,7 +177,7 @@ struct FileExport<Source: SourceDirectory> {
   /// and the whole file is sent again behind the frame with that generation.
   private func dropDoubtfulPart(of record: ItemRecord, _ look: SourceStatus) -> UInt64? {
     guard packer.holdsPart(of: record), !directory.showsEveryChange(look.status) else { return nil }
-    let momentary = packer.generation(of: look.momentaryFingerprint(on: directory.fileSystem(of: look.status)))
+    let momentary = packer.keys.generation(of: look.momentaryFingerprint(on: directory.fileSystem(of: look.status)))
     packer.dropPart(FilePiece(path: path, generation: momentary, range: 0..<1, isHole: true))
     return packer.frameNumber
   }

@@ -5,7 +5,7 @@ package import MigrationWire
 ///
 /// One thread uses it at a time.
 final class FramePacker {
-  private let settings: ExportSettings
+  let settings: ExportSettings
   /// The current frame.
   private var frame = FrameBuffer(capacity: 0)
   private var prefix = ByteWriter()
@@ -16,7 +16,7 @@ final class FramePacker {
 
   init(_ settings: ExportSettings) { self.settings = settings }
 
-  private var keys: TransferKeys { settings.keys }
+  var keys: TransferKeys { settings.keys }
   private var held: HeldItems.Lookup { settings.held }
   var listener: any ExportListener { settings.listener }
   var sizes: ArchiveSizes { settings.sizes }
@@ -50,14 +50,6 @@ final class FramePacker {
     if frame.isEmpty { return true }
     guard frame.count < sizes.fullFrame else { return false }
     return UInt64(frame.count) + size + 512 <= UInt64(sizes.frameCapacity)
-  }
-
-  /// The current generation of a source item (Protocol §9.1).
-  func generation(of fingerprint: SourceFingerprint) -> Generation { keys.generation(of: fingerprint) }
-
-  /// The generation of another name of a file that is in the archive.
-  func generation(ofLinkTo target: ArchivePath, _ generation: Generation) -> Generation {
-    keys.generation(ofLinkTo: target, generation)
   }
 
   /// Whether the receiver holds any items, so that it is worth looking for them.
@@ -102,12 +94,6 @@ final class FramePacker {
     return .leftOut
   }
 
-  /// Whether a directory need not be sent: it is unchanged since it arrived. It is counted if no
-  /// item in it is sent either.
-  func isKnown(directory path: ArchivePath, _ status: FileStatus) -> Bool {
-    settings.isInArrivedState(directory: path, status)
-  }
-
   /// The fate of a file of which only the time of change is new.
   func fate(of path: ArchivePath, _ status: FileStatus, _ sum: ContentSum) -> ItemFate.Fate {
     ItemFate(
@@ -115,9 +101,6 @@ final class FramePacker {
       existing: .merge
     ).fate
   }
-
-  /// The generation of a file's metadata alone.
-  func generation(ofMetadata generation: Generation) -> Generation { keys.generation(ofMetadata: generation) }
 
   /// Leaves out an item that the destination has, or had until it was removed there.
   func leaveOut(size: UInt64, isRemoved: Bool = false) {
