@@ -29,13 +29,6 @@ package enum CurrentProcess {
     return unsafe Array(UnsafeRawBufferPointer(start: shell, count: strlen(shell)))
   }
 
-  /// The name of a user, as the system's list of users has it; for the start of a process, when it
-  /// has one thread.
-  package static func name(ofUser user: UInt32) -> [UInt8]? {
-    guard let entry = unsafe getpwuid(user), let name = unsafe entry.pointee.pw_name else { return nil }
-    return unsafe Array(UnsafeRawBufferPointer(start: name, count: strlen(name)))
-  }
-
   /// The words after the program's name, in any encoding. Swift's `CommandLine` has none without /proc.
   package static var arguments: [[UInt8]] {
     var words: [[UInt8]] = []

@@ -112,7 +112,7 @@ extension ReceiveOptions {
     guard takesEverything, CurrentProcess.effectiveUserID == 0, let status = try? Directory.status(of: path),
       status.owner != 0
     else { return }
-    let name = CurrentProcess.name(ofUser: status.owner).map { VisibleText.listed($0) }
+    let name = SystemAccounts.name(ofUser: status.owner).map { VisibleText.listed($0) }
     throw Failure(
       .refused,
       "\(VisibleText.quoted(path)) belongs to \(name ?? "user \(status.owner)"), "
