@@ -107,11 +107,6 @@ extension AppCommand {
         if started.hasUndoneImport {
           StandardStream.error.write("peer: note: an interrupted import has been undone\n")
         }
-        if started.app.countStart() {
-          StandardStream.error.write(
-            "peer: note: this is the third start since the last import, and the app has not cleared its result; "
-              + "it gets the same result until it calls MigrationStatus.clearImportStatus()\n")
-        }
         return AppStart.become(started, arguments, in: home)
       }
     } catch {

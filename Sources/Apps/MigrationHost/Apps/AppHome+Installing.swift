@@ -166,6 +166,7 @@ extension AppHome {
     guard try files.kind(of: place) != nil else { return [] }
     for folder in ["containers", "replaced", "staging", "trash"] { try files.removeTree("\(folder)/\(identifier)") }
     for place in InstalledApp.earlierData(of: identifier, in: files) { try files.removeTree(place) }
+    // Earlier versions counted the starts of an app in a file.
     let records = [
       "statuses/\(identifier).json", "statuses/\(identifier).starts", "imports/\(identifier).mark",
       "imports/\(identifier).room",

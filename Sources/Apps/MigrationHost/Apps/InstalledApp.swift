@@ -98,7 +98,6 @@ package final class InstalledApp: Sendable {
   var stagingPlace: String { AppHome.Folder.staging.place(identifier) }
   var replaced: String { AppHome.Folder.replaced.place(identifier) }
   var status: String { AppHome.Folder.statuses.place("\(identifier).json") }
-  var starts: String { AppHome.Folder.statuses.place("\(identifier).starts") }
   var mark: String { AppHome.Folder.imports.place("\(identifier).mark") }
   /// A file that takes the room for what follows an import.
   var room: String { AppHome.Folder.imports.place("\(identifier).room") }

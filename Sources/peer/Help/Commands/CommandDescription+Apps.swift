@@ -75,8 +75,7 @@ extension CommandDescription {
         """
         Starts an app with its container as its home; the app replaces this process. All arguments after ID, also
         options, go to the app. An app whose data is being migrated cannot be started. An interrupted import is undone
-        first. At the third start after an import, a note appears if the app has not cleared the result of the import.
-        If an app has replaced its clip, the clip's ID starts the app, and a note says so.
+        first. If an app has replaced its clip, the clip's ID starts the app, and a note says so.
         """)
     ],
     options: [.help("Show the help text. After ID, this option goes to the app.")],
