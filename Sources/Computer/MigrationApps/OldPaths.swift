@@ -5,8 +5,8 @@ package import MigrationWire
 package struct OldPaths: Sendable {
   /// The old home, for messages.
   package let home: [UInt8]
+  /// Those of the home first, with which all others begin.
   private let forms: [Form]
-  private let finder: TextFinder
 
   /// Nil if nothing can be replaced: nothing has moved, the old home's path has fewer than two
   /// names, or a path would change again in a second pass.
@@ -35,7 +35,6 @@ package struct OldPaths: Sendable {
         Form(old: pair.old, new: pair.new, isAddress: false),
       ]
     }
-    finder = TextFinder(forms.map(\.old))
     // An import that was killed may have replaced some files already.
     guard pairs.contains(where: { $0.old != $0.new }), pairs.allSatisfy({ replaced(in: $0.new)?.content == nil })
     else { return nil }
@@ -57,9 +56,7 @@ package struct OldPaths: Sendable {
   package func replaced(in content: [UInt8]) -> (content: [UInt8], count: Int)? {
     var result: [UInt8] = []
     var (count, end, copied) = (0, 0, 0)
-    let found = finder.occurrences(in: content) { forms[$0].isWhole(in: content, at: $1) }
-    for (start, text) in found where start >= end {
-      let form = forms[text]
+    for (start, form) in found(in: content) where start >= end {
       end = start + form.old.count
       if form.old == form.new { continue }
       result += content[copied..<start]
@@ -69,6 +66,17 @@ package struct OldPaths: Sendable {
     return count == 0 ? nil : (result + content[copied...], count)
   }
 
+  /// The places where an old path stands, in order, each with the longest one there.
+  private func found(in content: [UInt8]) -> [(start: Int, form: Form)] {
+    var found: [Int: Form] = [:]
+    for (number, form) in forms.enumerated() where number < 2 || !found.isEmpty {
+      for start in form.search.places(in: content) where form.isWhole(in: content, at: start) {
+        if form.old.count > found[start]?.old.count ?? 0 { found[start] = form }
+      }
+    }
+    return found.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+
   /// Whether the target of a link is in the old home, and has another path here.
   func leads(_ target: [UInt8]) -> Bool { target.starts(with: home) && replaced(in: target) != nil }
 
@@ -76,9 +84,14 @@ package struct OldPaths: Sendable {
   func stands(in content: [UInt8]) -> Bool { replaced(in: content) != nil }
 
   private struct Form {
-    let old: [UInt8]
+    let search: TextSearch
     let new: [UInt8]
     let isAddress: Bool
+    var old: [UInt8] { search.text }
+
+    init(old: [UInt8], new: [UInt8], isAddress: Bool) {
+      (search, self.new, self.isAddress) = (TextSearch(old), new, isAddress)
+    }
 
     /// Whether it begins and ends where a path does.
     func isWhole(in content: [UInt8], at start: Int) -> Bool {
