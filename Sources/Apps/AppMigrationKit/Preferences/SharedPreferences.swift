@@ -2,13 +2,21 @@ internal import CAppMigrationKit
 internal import MigrationHost
 internal import MigrationSystem
 
-/// The preferences of groups in tests. A process has one suite of each name, so configurations that
-/// have a group in common run one after the other.
+/// The preferences of groups in tests. A process has one suite of each name, so configurations with
+/// groups run one after the other.
 enum SharedPreferences {
-  /// The number of the configuration in which this task runs, or the task that started it.
-  @TaskLocal static var owner: Int?
+  /// The configuration that has its turn, with those inside of it.
+  private struct Turn {
+    var isTaken = false
+    /// The groups of these configurations.
+    var groups: Set<String> = []
+    var waiting: [CheckedContinuation<Void, Never>] = []
+  }
 
-  private static let turns = Mutex(GroupTurns<CheckedContinuation<Void, Never>>())
+  /// Whether this task, or the task that started it, has the turn.
+  @TaskLocal private static var hasTurn = false
+
+  private static let turn = Mutex(Turn())
   private static let isOwnSaid = Mutex(false)
 
   /// Runs `body` while no other configuration uses these groups. Their suites are empty at its
@@ -16,28 +24,40 @@ enum SharedPreferences {
   ///
   /// A configuration inside `body` shares the groups that both have, and empties only the others.
   static func holding<Result>(
-    _ groups: some Sequence<String>, _ body: () async throws -> Result
+    _ groups: some Collection<String>, _ body: () async throws -> Result
   ) async rethrows -> Result {
-    let outer = owner
-    let (number, new) = turns.withLock { turns in
-      let number = outer ?? turns.newOwner()
-      return (number, Set(groups).subtracting(turns.groups(of: number)))
+    guard !groups.isEmpty else { return try await body() }
+    let isOuter = !hasTurn
+    if isOuter { await waitForTurn() }
+    defer { if isOuter { endTurn() } }
+    let new = turn.withLock { turn in
+      let new = Set(groups).subtracting(turn.groups)
+      turn.groups.formUnion(new)
+      return new
     }
-    guard !new.isEmpty else { return try await body() }
-    await withCheckedContinuation { turn in
-      switch turns.withLock({ $0.begin(new, for: number, else: turn) }) {
-      case .now: turn.resume()
-      case .later: break
-      case .never:
-        fatalError(
-          "two tests wait for each other: name \(new.sorted().joined(separator: ", ")) in the outer withConfiguration")
-      }
-    }
-    defer {
-      for turn in turns.withLock({ $0.end(new) }) { turn.resume() }
-    }
+    defer { turn.withLock { $0.groups.subtract(new) } }
     empty(new)
-    return try await $owner.withValue(number) { try await body() }
+    return try await $hasTurn.withValue(true) { try await body() }
+  }
+
+  private static func waitForTurn() async {
+    await withCheckedContinuation { next in
+      let isFree = turn.withLock { turn in
+        if turn.isTaken { turn.waiting.append(next) }
+        defer { turn.isTaken = true }
+        return !turn.isTaken
+      }
+      if isFree { next.resume() }
+    }
+  }
+
+  /// Passes the turn on to the first one that waits.
+  private static func endTurn() {
+    let next = turn.withLock { turn in
+      turn.isTaken = !turn.waiting.isEmpty
+      return turn.waiting.isEmpty ? nil : turn.waiting.removeFirst()
+    }
+    next?.resume()
   }
 
   /// The number of exporters from which the defaults of a group are hidden.
@@ -49,10 +69,8 @@ enum SharedPreferences {
   static func hiding<Result>(
     allBut listed: some Collection<String>, _ body: () async throws -> Result
   ) async rethrows -> Result {
-    let owner = owner
-    let groups = storedGroups().filter { group in
-      !listed.contains(group) && turns.withLock { $0.owner(of: group) ?? owner } == owner
-    }
+    let others = hasTurn ? [] : turn.withLock { $0.groups }
+    let groups = storedGroups().filter { !listed.contains($0) && !others.contains($0) }
     for group in groups { hide(group) }
     defer { for group in groups { show(group) } }
     return try await body()
@@ -120,92 +138,6 @@ enum SharedPreferences {
     AppMigrationTester.tellAuthor(
       "in this process the defaults of the group \(group) and all others are your own, and are not emptied: AppMigrationKit is in a "
         + "dynamic library, or the process was started with an empty environment")
-  }
-}
-
-/// The order in which configurations use groups. A configuration begins when no other configuration
-/// has one of its groups, and no earlier configuration waits for one of them. A configuration
-/// inside another one does not wait behind such waiters, since they may wait for the outer one.
-struct GroupTurns<User> {
-  enum Beginning: Equatable {
-    case now
-    case later
-    /// The configuration that has one of the groups waits, perhaps through others, for this one.
-    case never
-  }
-
-  private struct Waiter {
-    let owner: Int
-    let groups: Set<String>
-    let user: User
-  }
-
-  private var count = 0
-  private var owners: [String: Int] = [:]
-  private var waiting: [Waiter] = []
-
-  /// A number for an outermost configuration.
-  mutating func newOwner() -> Int {
-    count += 1
-    return count
-  }
-
-  /// The configuration that has a group now.
-  func owner(of group: String) -> Int? { owners[group] }
-
-  /// The groups that a configuration has now.
-  func groups(of owner: Int) -> Set<String> { Set(owners.filter { $0.value == owner }.keys) }
-
-  /// Takes the groups if they are free. If they are not, the user waits for them.
-  mutating func begin(_ groups: Set<String>, for owner: Int, else user: User) -> Beginning {
-    let waiter = Waiter(owner: owner, groups: groups, user: user)
-    if isReady(waiter, behind: waiting[...]) {
-      take(groups, owner)
-      return .now
-    }
-    guard !self.groups(of: owner).isEmpty, isBlocked(groups, by: owner) else {
-      waiting.append(waiter)
-      return .later
-    }
-    return .never
-  }
-
-  /// Gives groups back, and returns the users whose turn begins.
-  mutating func end(_ groups: Set<String>) -> [User] {
-    for group in groups { owners[group] = nil }
-    var begun: [User] = []
-    var index = 0
-    while index < waiting.count {
-      if isReady(waiting[index], behind: waiting[..<index]) {
-        let waiter = waiting.remove(at: index)
-        take(waiter.groups, waiter.owner)
-        begun.append(waiter.user)
-      } else {
-        index += 1
-      }
-    }
-    return begun
-  }
-
-  private mutating func take(_ groups: Set<String>, _ owner: Int) {
-    for group in groups { owners[group] = owner }
-  }
-
-  private func isReady(_ waiter: Waiter, behind earlier: ArraySlice<Waiter>) -> Bool {
-    guard waiter.groups.allSatisfy({ owners[$0] == nil }) else { return false }
-    let isInside = owners.values.contains(waiter.owner)
-    return isInside || earlier.allSatisfy { $0.groups.isDisjoint(with: waiter.groups) }
-  }
-
-  /// Whether a configuration that has one of these groups waits for one of `owner`'s.
-  private func isBlocked(_ groups: Set<String>, by owner: Int) -> Bool {
-    var (seen, next) = (Set<Int>(), groups.compactMap { owners[$0] })
-    while let other = next.popLast() {
-      if other == owner { return true }
-      guard seen.insert(other).inserted else { continue }
-      for waiter in waiting where waiter.owner == other { next += waiter.groups.compactMap { owners[$0] } }
-    }
-    return false
   }
 }
 

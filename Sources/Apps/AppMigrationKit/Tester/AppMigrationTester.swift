@@ -67,10 +67,10 @@ public actor AppMigrationTester {
   /// `FileManager.containerURL(forSecurityApplicationGroupIdentifier:)` and `MigrationStatus`
   /// answer accordingly within `body`. The files that testers wrote are removed after it.
   ///
-  /// A process has one `UserDefaults` suite for each group. Configurations that have a group in
-  /// common therefore run one after the other, and each begins with empty defaults. A configuration
-  /// inside `body` shares the groups that both have. A detached task that `body` waits for must not
-  /// configure one of them: both would wait for each other.
+  /// A process has one `UserDefaults` suite for each group. Configurations with groups therefore run
+  /// one after the other, and each begins with empty defaults. A configuration inside `body` shares
+  /// the groups that both have. A detached task that `body` waits for must not configure groups: both
+  /// would wait for each other.
   /// - Parameters:
   ///   - type: the extension's type.
   ///   - container: the app's container, which exports read. Testers do not write to it.
