@@ -158,7 +158,7 @@ import Testing
 
     symlink("kept", "\(folder)/Documents/link")
     let (new, news) = (try AppDevice(), News())
-    let kept = KeptArchive(
+    let kept = try KeptArchive(
       at: Array(folder.utf8), of: AppDevice.identifier, version: "1", claim: SourceClaim(platform: "android"))
     try Migration(fromAny: kept).arrive(at: try new.importer(news))
     expect(new.documents, is: ["kept": "text", "behaviour": "origin", "link": "-> kept"])

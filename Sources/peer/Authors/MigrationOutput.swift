@@ -122,7 +122,8 @@ enum Migrating {
     for note in bundle.notes { output.handle(.notice(note), of: .importer) }
     let source = try interruption.honoured { () throws(Failure) -> any ItemSource in
       if case .archive(let path) = exporter {
-        return KeptArchive(at: path, of: options.identifier, version: options.archiveVersion, claim: options.claim)
+        return try KeptArchive(
+          at: path, of: options.identifier, version: options.archiveVersion, claim: options.claim)
       }
       return try appSource(
         options.identifier, options.sending, home: sourceHome, edition: options.bundleExports ? bundle : nil,
