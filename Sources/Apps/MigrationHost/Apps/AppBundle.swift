@@ -126,28 +126,21 @@ extension AppBundle {
 
   /// Nil if the faults prevent the use of the bundle.
   private init?(_ files: BundleFiles, _ faults: BundleProperties.Faults) throws(Failure) {
-    let info = try faults.noting { () throws(Failure) in try files.properties("Info.plist") }
-    let identifier = try info.flatMap { info throws(Failure) in
-      try faults.noting { () throws(Failure) in try info.identifier("CFBundleIdentifier") }
-    }
-    let version = try info.flatMap { info throws(Failure) in
-      try faults.noting { () throws(Failure) in try info.requiredText("CFBundleShortVersionString") }
-    }
-    let platform = try Self.text("PeerPlatform", of: info, faults)
-    let store = try Self.text("PeerStoreIdentifier", of: info, faults)
-    let displayName = try Self.text("CFBundleDisplayName", of: info, faults)
-    let executable = try info.flatMap { info throws(Failure) in
-      try faults.noting { () throws(Failure) in try files.executable(info, in: "") }
-    }
+    let info = try faults.noting(files.properties("Info.plist"))
+    let identifier = try faults.noting(info?.identifier("CFBundleIdentifier"))
+    let version = try faults.noting(info?.requiredText("CFBundleShortVersionString"))
+    let platform = try faults.noting(info?.text("PeerPlatform"))
+    let store = try faults.noting(info?.text("PeerStoreIdentifier"))
+    let displayName = try faults.noting(info?.text("CFBundleDisplayName"))
+    let executable = try faults.noting(files.executable(info, in: ""))
     let aliases = try info?.aliases(faults) ?? []
-    let entitlements =
-      try faults.noting { () throws(Failure) in try files.propertiesIfThere("Entitlements.plist") } ?? nil
+    let entitlements = try faults.noting(files.propertiesIfThere("Entitlements.plist"))
     let groups = try entitlements?.groups(faults) ?? []
-    let role = try faults.noting { () throws(Failure) in try entitlements?.role(of: identifier) } ?? nil
+    let role = try faults.noting(entitlements?.role(of: identifier))
     if case .clip? = role {
       try Self.checkClip(info, files, faults)
     }
-    let extensions = try faults.noting { () throws(Failure) in try files.extensions() }
+    let extensions = try faults.noting(files.extensions())
     var migrationExtension: Extension?
     if let folder = extensions?.migration {
       migrationExtension = try Self.readExtension(files, in: folder, of: identifier, faults)
@@ -167,14 +160,6 @@ extension AppBundle {
     self.migrationExtension = migrationExtension
   }
 
-  /// An optional text.
-  private static func text(
-    _ key: String, of info: BundleProperties?, _ faults: BundleProperties.Faults
-  ) throws(Failure) -> String? {
-    let text = try faults.noting { () throws(Failure) in try info?.text(key) }
-    return text ?? nil
-  }
-
   /// Records the entries that a clip cannot have.
   private static func checkClip(
     _ info: BundleProperties?, _ files: BundleFiles, _ faults: BundleProperties.Faults
@@ -183,7 +168,7 @@ extension AppBundle {
       faults.note(
         info.fault("PeerAliases", "a clip has none, since its data is not migrated", hint: "Leave the key out."))
     }
-    let folders = try faults.noting { () throws(Failure) in try files.extensionFolders() } ?? []
+    let folders = try faults.noting(files.extensionFolders()) ?? []
     for folder in folders {
       faults.note(
         .bundle(
@@ -194,18 +179,12 @@ extension AppBundle {
   private static func readExtension(
     _ files: BundleFiles, in folder: String, of app: String?, _ faults: BundleProperties.Faults
   ) throws(Failure) -> Extension? {
-    let info = try faults.noting { () throws(Failure) in try files.properties("\(folder)/Info.plist") }
-    let identifier = try info.flatMap { info throws(Failure) in
-      try faults.noting { () throws(Failure) in try info.identifier("CFBundleIdentifier") }
-    }
-    _ = try faults.noting { () throws(Failure) in try info?.checkExtensionPoint() }
-    let executable = try info.flatMap { info throws(Failure) in
-      try faults.noting { () throws(Failure) in try files.executable(info, in: "\(folder)/") }
-    }
-    let entitlements = try faults.noting { () throws(Failure) in
-      try files.properties("\(folder)/Entitlements.plist")
-    }
-    if let app { _ = try faults.noting { () throws(Failure) in try entitlements?.checkAccess(to: app) } }
+    let info = try faults.noting(files.properties("\(folder)/Info.plist"))
+    let identifier = try faults.noting(info?.identifier("CFBundleIdentifier"))
+    try faults.noting(info?.checkExtensionPoint())
+    let executable = try faults.noting(files.executable(info, in: "\(folder)/"))
+    let entitlements = try faults.noting(files.properties("\(folder)/Entitlements.plist"))
+    if let app { try faults.noting(entitlements?.checkAccess(to: app)) }
     let groups = try entitlements?.groups(faults) ?? []
     guard let identifier, let executable else { return nil }
     return Extension(

@@ -36,8 +36,9 @@ struct BundleFiles {
     return BundleProperties(file: file, values: values)
   }
 
-  /// The path in the bundle of the program that a property list names.
-  func executable(_ info: BundleProperties, in folder: String) throws(Failure) -> [UInt8] {
+  /// The path in the bundle of the program that a property list names; nil without the list.
+  func executable(_ info: BundleProperties?, in folder: String) throws(Failure) -> [UInt8]? {
+    guard let info else { return nil }
     let key = "CFBundleExecutable"
     let name = try info.requiredText(key)
     guard !name.utf8.contains(UInt8(ascii: "/")), name != ".", name != "..", name.utf8.count <= Limits.component else {
@@ -119,7 +120,7 @@ extension BundleFiles {
 
   /// Records all entries that cannot be part of a bundle.
   func check(_ faults: BundleProperties.Faults) throws(Failure) {
-    _ = try faults.noting { () throws(Failure) in try Self.walk(directory, to: nil, path: [], faults) }
+    try faults.noting(Self.walk(directory, to: nil, path: [], faults))
   }
 
   /// Copies the bundle into an empty directory: modes become 0755 or 0644, links are kept, and times
@@ -135,7 +136,7 @@ extension BundleFiles {
     guard path.count <= deepest else { throw fault(path, "it is more than \(deepest) directories deep") }
     for name in try names(directory, path) {
       let step = { () throws(Failure) in try take(name, of: directory, to: copy, path: path, faults) }
-      if let faults { _ = try faults.noting(step) } else { try step() }
+      if let faults { try faults.noting(step()) } else { try step() }
     }
   }
 

@@ -110,11 +110,9 @@ struct BundleProperties {
       }
       // Identifiers of other platforms have other forms.
       let properties = BundleProperties(file: file, values: values.prefixed(place))
-      let store = try faults.noting { () throws(Failure) in try properties.text("\(place).StoreIdentifier") ?? "" }
-      let identifier = try faults.noting { () throws(Failure) in
-        try properties.requiredText("\(place).BundleIdentifier")
-      }
-      let platform = try faults.noting { () throws(Failure) in try properties.requiredText("\(place).Platform") }
+      let store = try faults.noting(properties.text("\(place).StoreIdentifier") ?? "")
+      let identifier = try faults.noting(properties.requiredText("\(place).BundleIdentifier"))
+      let platform = try faults.noting(properties.requiredText("\(place).Platform"))
       guard let store, let identifier, let platform else { continue }
       aliases.append(AppBundle.Alias(store: store, bundleIdentifier: identifier, platform: platform))
     }
@@ -134,8 +132,9 @@ struct BundleProperties {
     /// Records a fault.
     func note(_ fault: Failure) { all.append(fault) }
 
-    /// Performs a part of the reading; nil if it finds a fault, which is recorded.
-    func noting<Value>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value? {
+    /// Evaluates a part of the reading; nil if it finds a fault, which is recorded.
+    @discardableResult
+    func noting<Value>(_ body: @autoclosure () throws(Failure) -> Value?) throws(Failure) -> Value? {
       do {
         return try body()
       } catch {
