@@ -82,11 +82,9 @@ import Testing
     let parts = choice.parts(of: inventory)
     expect(
       parts.map(\.name), is: ["Notes", "Vim", ".bashrc", "Dokumente", "Dokumente/Musik", "Projekte", "notes.txt"])
-    expect(parts.map { $0.size?.tally.bytes }, is: [nil, 6, 5, 1000, 500, 0, 1])
     expect(parts[3].contents, is: .home([place("documents", "Dokumente")]))
     let root = Root(kind: .directory, name: Array("documents".utf8))
     expect(parts[3].contents([root]), is: .role("home", [root]))
-    expect(parts[0].contents([root]) == nil)
   }
 
   @Test func `a browser moves behind the folders, since it may show the page`() throws {

@@ -20,8 +20,6 @@ package struct ChosenPart: Sendable {
   package let contents: Contents
   /// For people, at most 255 bytes.
   package let name: String
-  /// Nil if an entry of it is not measured.
-  package let size: EntrySize?
   /// Selects the items of the places that are sent.
   package let selection: Selection
   /// The trees that were found when the places were measured, by the names of their roots.
@@ -35,7 +33,6 @@ package struct ChosenPart: Sendable {
         app.kind == .withExtension ? .app(app) : .files(app, places)
       }
     name = Part.name(of: [Array((app.name.isEmpty ? app.identifier : app.name).utf8)])
-    size = entry.size
     selection = inventory.selection(for: places, of: app)
     walked = entry.walked
   }
@@ -46,9 +43,6 @@ package struct ChosenPart: Sendable {
     let places = entries.flatMap(\.places).sorted { $0.root.lexicographicallyPrecedes($1.root) }
     self.contents = contents(places)
     name = Part.name(of: places.map(\.path))
-    size = entries.reduce(EntrySize(Tally(), allocated: 0)) { sum, entry in
-      sum.flatMap { sum in entry.size.map { sum.adding($0) } }
-    }
     selection = inventory.selection(for: places)
     walked = entries.reduce(into: [:]) { $0.merge($1.walked) { $1 } }
   }
@@ -61,14 +55,13 @@ package struct ChosenPart: Sendable {
     }
   }
 
-  /// The contents on the wire, for the roots that were found; nil for an app with an extension, whose
-  /// source makes them.
-  package func contents(_ roots: [Root]) -> Part.Contents? {
+  /// The contents on the wire, for the roots that were found. The source of an app with an extension
+  /// makes its own.
+  package func contents(_ roots: [Root]) -> Offer.Contents {
     switch contents {
-    case .folders: .folders(roots)
+    case .folders, .app: .folders(roots)
     case .home: .role(HomeFolder.role, roots)
     case .files(let app, _), .settings(let app, _): .files(of: app.identifier, roots)
-    case .app: nil
     }
   }
 

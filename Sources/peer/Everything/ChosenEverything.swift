@@ -159,49 +159,47 @@ struct ChosenEverything {
   /// with another choice.
   mutating func ask(_ questioner: ProgramQuestioner) throws(Failure) {
     let former = choice
-    defer { if choice != former { (continued, earlier) = (nil, [:]) } }
-    var mistake: String?
-    for _ in 0..<Self.tries {
-      let line = try questioner.ask(.choice, ["continues": isContinued], mistake: mistake)
-      guard case .line(let bytes) = line else {
-        throw Failure(.interrupted, "interrupted before anything was chosen")
-      }
-      do throws(Failure) {
-        return try choice.apply(String(decoding: bytes, as: UTF8.self), in: inventory)
-      } catch {
-        mistake = error.correction
-      }
+    let isContinued = isContinued
+    choice = try chosen { (mistake) throws(Failure) in
+      try questioner.ask(.choice, ["continues": isContinued], mistake: mistake)
     }
-    throw .usage("nothing was chosen", hint: "Choose with --skip and --app.")
+    if choice != former { (continued, earlier) = (nil, [:]) }
+  }
+
+  /// Lets the person at the terminal, who has seen the table, change the choice.
+  mutating func ask(_ output: Output, unless interruption: CInt) throws(Failure) {
+    guard let questioner = Questioner() else { return }
+    let former = choice
+    choice = try output.hold { () throws(Failure) in
+      let choice = try chosen { (mistake) throws(Failure) in
+        if let mistake { questioner.write("\(mistake)\n") }
+        return try Failure.wrapping(
+          questioner.ask("Numbers or names to leave out, or Enter: ", unless: [interruption]))
+      }
+      if choice != former { questioner.write("\(PlanTable(inventory: inventory, choice: choice).total)\n") }
+      return choice
+    }
   }
 
   /// The number of answers with a mistake.
   private static let tries = 3
 
-  /// Lets the person at the terminal, who has seen the table, change the choice.
-  mutating func ask(_ output: Output, unless interruption: CInt) throws(Failure) {
-    guard let questioner = Questioner() else { return }
-    var choice = choice
-    try output.hold { () throws(Failure) in
-      for _ in 0..<Self.tries {
-        let line = try Failure.wrapping(
-          questioner.ask("Numbers or names to leave out, or Enter: ", unless: [interruption]))
-        guard case .line(let bytes) = line else {
-          throw Failure(.interrupted, "interrupted before anything was chosen")
-        }
-        do throws(Failure) {
-          try choice.apply(String(decoding: bytes, as: UTF8.self), in: inventory)
-          if choice != self.choice {
-            questioner.write("\(PlanTable(inventory: inventory, choice: choice).total)\n")
-          }
-          return
-        } catch {
-          questioner.write("\(error.correction)\n")
-        }
+  /// The choice after an answer, which `ask` gets together with the mistake of the one before.
+  private func chosen(by ask: (_ mistake: String?) throws(Failure) -> Terminal.Line) throws(Failure) -> PlanChoice {
+    var mistake: String?
+    for _ in 0..<Self.tries {
+      guard case .line(let bytes) = try ask(mistake) else {
+        throw Failure(.interrupted, "interrupted before anything was chosen")
       }
-      throw .usage("nothing was chosen", hint: "Choose with --skip and --app.")
+      var choice = choice
+      do throws(Failure) {
+        try choice.apply(String(decoding: bytes, as: UTF8.self), in: inventory)
+        return choice
+      } catch {
+        mistake = error.correction
+      }
     }
-    self.choice = choice
+    throw .usage("nothing was chosen", hint: "Choose with --skip and --app.")
   }
 
   /// The sources of what is chosen.
@@ -258,13 +256,7 @@ struct ChosenEverything {
       Dictionary(named.map { (String(decoding: $0.root, as: UTF8.self), $0.path) }) { first, _ in first })
     let source = try FolderSource(
       roots: try part.roots(in: home, sharing: &parents), selecting: part.selection,
-      contents: { roots in
-        switch part.contents {
-        case .home: .role(Part.home, roots)
-        case .files(let app, _): .files(of: app.identifier, roots)
-        case .folders, .app, .settings: .folders(roots)
-        }
-      }, places: places, walked: part.walked, notice: { tell(.notice($0)) })
+      contents: { part.contents($0) }, places: places, walked: part.walked, notice: { tell(.notice($0)) })
     guard case .files(let app, _) = part.contents else { return LabelledSource(source, label, places: places) }
     var label = label
     label.homePaths = homePaths
