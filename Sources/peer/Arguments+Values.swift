@@ -54,14 +54,18 @@ extension Arguments {
     return seconds
   }
 
+  /// The value that an option's word means; nil if the option is not given.
+  func choice<Value>(_ option: String, by value: (String) -> Value?) throws(Failure) -> Value? {
+    guard let text = try text(option) else { return nil }
+    guard let value = value(text) else {
+      throw .usage("\(option): invalid value '\(VisibleText.of(text))'", hint: "Write \(choices(option)).")
+    }
+    return value
+  }
+
   /// The action for names that are taken; nil if the option is not given.
   func existing() throws(Failure) -> Existing? {
-    guard let text = try text("--existing") else { return nil }
-    guard let existing = Existing.allCases.first(where: { $0.name == text }) else {
-      throw .usage(
-        "--existing: invalid value '\(VisibleText.of(text))'", hint: "Write \(choices("--existing")).")
-    }
-    return existing
+    try choice("--existing") { text in Existing.allCases.first { $0.name == text } }
   }
 
   /// The app whose data is transferred; nil for folders.

@@ -133,16 +133,11 @@ extension ReceiveOptions {
     transfer.verifies = arguments.has("--verify")
     transfer.keepsPairings = arguments.has("--remember") || takesEverything
     if takesEverything { transfer.knownDevices = .migrating(isKept: arguments.has("--remember")) }
-    if let word = try arguments.text("--removed") {
-      guard takesEverything else {
-        throw .usage("--removed requires --everything", hint: "Add --everything, or remove --removed.")
-      }
-      guard let removals = ["again": ArrivedItems.Removals.again, "meant": .meant][word] else {
-        throw .usage(
-          "--removed: invalid value '\(VisibleText.of(word))'", hint: "Write \(arguments.choices("--removed")).")
-      }
-      transfer.removals = removals
+    if arguments.isGiven("--removed"), !takesEverything {
+      throw .usage("--removed requires --everything", hint: "Add --everything, or remove --removed.")
     }
+    let removals: [String: ArrivedItems.Removals] = ["again": .again, "meant": .meant]
+    transfer.removals = try arguments.choice("--removed") { removals[$0] } ?? transfer.removals
     isAnnounced = !arguments.has("--no-announce")
     transfer.greeting.label = ThisDevice.label(try arguments.label())
     transfer.giveUpAfter = try arguments.patience() ?? transfer.giveUpAfter

@@ -116,7 +116,8 @@ extension SendOptions {
     exclusions = try Self.exclusions(arguments, code)
     isWithoutCaches = arguments.has("--exclude-caches")
     isOnOneFileSystem = arguments.has("--one-file-system")
-    transfer.compression = try Self.compression(arguments)
+    transfer.compression =
+      try arguments.choice("--compress", by: SenderEngine.CompressionPreference.init(rawValue:)) ?? .auto
     transfer.limit = try arguments.rate("--limit")
     transfer.streams = try arguments.streams()
     transfer.keepsPairing = arguments.has("--remember") || everything != nil
@@ -159,15 +160,6 @@ extension SendOptions {
       throw .usage("standard input cannot be read twice", hint: "Write one of the inputs to a file, and name that.")
     }
     return exclusions
-  }
-
-  private static func compression(_ arguments: Arguments) throws(Failure) -> SenderEngine.CompressionPreference {
-    guard let text = try arguments.text("--compress") else { return .auto }
-    guard let preference = SenderEngine.CompressionPreference(rawValue: text) else {
-      throw .usage(
-        "--compress: invalid value '\(VisibleText.of(text))'", hint: "Write \(arguments.choices("--compress")).")
-    }
-    return preference
   }
 
   private static func checkNothingIsExcluded(_ arguments: Arguments) throws(Failure) {

@@ -208,37 +208,25 @@ final class AssistantProgram: PageProgram {
     }
     guard isFree else { return .conflict }
     events.begin(with: Self.line("idle"))
-    do throws(SystemError) {
-      try run(
-        ["resume", "list", "--json"], { [self] in events.add($0) }, ended: {},
-        left: { [self] _ in if isListing { listApps() } else { search() } })
-    } catch {
-      endLooking()
-    }
+    look(["resume list"] + (isListing ? ["app list --all"] : []) + ["discover"])
     return .done
   }
 
-  private func listApps() {
+  /// Runs commands one after the other, also after one that does not start.
+  private func look(_ commands: [String]) {
+    guard let command = commands.first else {
+      state.withLock { $0.isLooking = false }
+      return events.add(Self.line("looked"))
+    }
+    let rest = Array(commands.dropFirst())
     do throws(SystemError) {
       try run(
-        ["app", "list", "--all", "--json"], { [self] in events.add($0) },
-        ended: { [self] in events.add(Self.line("listed")) }, left: { [self] _ in search() })
+        "\(command) --json".split(separator: " ").map(String.init), { [self] in events.add($0) },
+        ended: { [self] in if command.hasPrefix("app") { events.add(Self.line("listed")) } },
+        left: { [self] _ in look(rest) })
     } catch {
-      search()
+      look(rest)
     }
-  }
-
-  private func search() {
-    do throws(SystemError) {
-      try run(["discover", "--json"], { [self] in events.add($0) }, ended: {}, left: { [self] _ in endLooking() })
-    } catch {
-      endLooking()
-    }
-  }
-
-  private func endLooking() {
-    state.withLock { $0.isLooking = false }
-    events.add(Self.line("looked"))
   }
 
   /// Ends the running process, in order, and waits for its end.

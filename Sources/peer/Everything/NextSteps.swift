@@ -63,67 +63,34 @@ struct NextSteps {
   }
 
   private func installing(_ catalogue: Catalogue) -> [NextStep] {
-    let packages = catalogue.known(Set(missing.compactMap { if case .package(let name) = $0 { name } else { nil } }))
-    var flatpaks: [String: [String]] = [:]
-    var others: Set<String> = []
-    for program in missing {
-      switch program {
-      case .package(let name): if !packages.contains(name) { others.insert(name) }
-      case .flatpak(let name):
-        if let remote = catalogue.remote(of: name) {
-          flatpaks[remote, default: []].append(name)
-        } else {
-          others.insert(name)
-        }
-      }
+    let needed = Set(missing.compactMap { if case .package(let name) = $0 { name } else { nil } })
+    let flatpaks = Dictionary(grouping: missing.compactMap { if case .flatpak(let name) = $0 { name } else { nil } }) {
+      catalogue.remote(of: $0) ?? ""
     }
-    var steps = installingOthers(catalogue, besides: packages)
-    if !packages.isEmpty {
-      let names = packages.sorted()
-      let command = "apt install \(names.joined(separator: " "))"
-      steps.append(
-        NextStep(
-          kind: .install, sentence: "To install the programs that the data belongs to: \(command)", names: names))
+    let (packages, known) = (catalogue.known(needed), catalogue.known(others))
+    let installingApps = flatpaks.filter { !$0.key.isEmpty }.sorted { $0.key < $1.key }.flatMap { remote, names in
+      step(.installApps, names, "To install the apps that the data belongs to: flatpak install \(remote)")
     }
-    for (remote, names) in flatpaks.sorted(by: { $0.key < $1.key }) {
-      let names = names.sorted()
-      let command = "flatpak install \(remote) \(names.joined(separator: " "))"
-      steps.append(
-        NextStep(
-          kind: .installApps, sentence: "To install the apps that the data belongs to: \(command)", names: names))
-    }
-    if !others.isEmpty {
-      let names = others.sorted().map { VisibleText.listed($0.utf8) }
-      let list = names.joined(separator: ", ")
-      steps.append(
-        NextStep(
-          kind: .missing, sentence: "Not installed here, and found in no catalogue of this computer: \(list)",
-          names: names))
-    }
-    return steps
+    return step(
+      .installOthers, known.subtracting(packages),
+      "To install the other programs that the old computer's user had installed: apt install")
+      + step(
+        .missingOthers, others.subtracting(known),
+        "Installed on the old computer, as it says, and in no catalogue of this one:", first: Self.shownNames, by: ", ")
+      + step(.install, packages, "To install the programs that the data belongs to: apt install") + installingApps
+      + step(
+        .missing, needed.subtracting(packages).union(flatpaks[""] ?? []),
+        "Not installed here, and found in no catalogue of this computer:", by: ", ")
   }
 
-  private func installingOthers(_ catalogue: Catalogue, besides packages: Set<String>) -> [NextStep] {
-    let known = catalogue.known(others)
-    let wanted = known.subtracting(packages).sorted()
-    var steps: [NextStep] = []
-    if !wanted.isEmpty {
-      steps.append(
-        NextStep(
-          kind: .installOthers,
-          sentence: "To install the other programs that the old computer's user had installed: apt install "
-            + wanted.joined(separator: " "), names: wanted))
-    }
-    let unknown = others.subtracting(known).sorted().map { VisibleText.listed($0.utf8) }
-    if !unknown.isEmpty {
-      steps.append(
-        NextStep(
-          kind: .missingOthers,
-          sentence: "Installed on the old computer, as it says, and in no catalogue of this one: "
-            + Figures.list(unknown, first: Self.shownNames),
-          names: unknown))
-    }
-    return steps
+  /// A step with names after its words; none without a name.
+  private func step(
+    _ kind: NextStep.Kind, _ names: some Collection<String>, _ words: String, first shown: Int = .max,
+    by separator: String = " "
+  ) -> [NextStep] {
+    let names = names.sorted().map { VisibleText.listed($0.utf8) }
+    let sentence = "\(words) \(Figures.list(names, first: shown, by: separator))"
+    return names.isEmpty ? [] : [NextStep(kind: kind, sentence: sentence, names: names)]
   }
 
   /// How many names that are in no catalogue are shown.
