@@ -179,23 +179,6 @@ package enum Status: Int, Sendable {
   case tooLong = 431
   case failed = 500
   case otherVersion = 505
-
-  fileprivate var reason: String {
-    switch self {
-    case .fine: "OK"
-    case .done: "No Content"
-    case .malformed: "Bad Request"
-    case .forbidden: "Forbidden"
-    case .notFound: "Not Found"
-    case .otherMethod: "Method Not Allowed"
-    case .conflict: "Conflict"
-    case .tooLarge: "Content Too Large"
-    case .misdirected: "Misdirected Request"
-    case .tooLong: "Request Header Fields Too Large"
-    case .failed: "Internal Server Error"
-    case .otherVersion: "HTTP Version Not Supported"
-    }
-  }
 }
 
 /// A response, after which its connection ends.
@@ -219,10 +202,10 @@ package struct Response: Equatable, Sendable {
   /// The beginning of a response without an end: events, one a line, until the connection ends.
   package static let streamHead = Array((head(.fine, "application/x-ndjson") + "\r\n").utf8)
 
-  /// The head of a response: the page loads nothing from elsewhere, and no other page may frame or read it.
+  /// The head of a response, whose status needs no words: the page loads nothing from elsewhere, and no other page may frame or read it.
   private static func head(_ status: Status, _ type: String) -> String {
     """
-    HTTP/1.1 \(status.rawValue) \(status.reason)\r
+    HTTP/1.1 \(status.rawValue) \r
     Content-Type: \(type)\r
     Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r
