@@ -31,11 +31,11 @@ private struct FaultyCredentials: CredentialStorage {
   init(damaged: CredentialOwner? = nil) { self.damaged = damaged }
 
   func locked<Result>(
-    _ body: () throws(CredentialStorageError) -> Result
-  ) throws(CredentialStorageError) -> Result { try memory.locked(body) }
+    _ body: () throws(CredentialStatus) -> Result
+  ) throws(CredentialStatus) -> Result { try memory.locked(body) }
 
-  func items(of owner: CredentialOwner) throws(CredentialStorageError) -> [StoredCredential] {
-    if owner == damaged { throw .damaged }
+  func items(of owner: CredentialOwner) throws(CredentialStatus) -> [StoredCredential] {
+    if owner == damaged { throw .decode }
     return memory.items(of: owner)
   }
   func add(_ item: CredentialItem, to owner: CredentialOwner) { memory.add(item, to: owner) }

@@ -46,7 +46,7 @@ import Testing
     let home = try Home()
     home.scratch.write("home/accounts/\(notes.name)", text)
     let vault = home.vault()
-    expect(thrown { () throws(CredentialStorageError) in _ = try vault.account("1", of: notes) }, is: .damaged)
+    expect(thrown { () throws(CredentialStatus) in _ = try vault.account("1", of: notes) }, is: .decode)
     let error = thrown { () throws(Failure) in try vault.accounts.record(.authorized, of: "1", for: notes) }
     expect(error?.code, is: .damaged)
     expect(home.scratch.text("home/accounts/\(notes.name)"), is: text)

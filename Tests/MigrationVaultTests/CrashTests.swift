@@ -47,13 +47,13 @@ private final class Life: Sendable {
       if [.remove, .removeAll].contains(self) { try home.add(password("b")) }
     }
 
-    func perform(_ vault: CredentialVault) throws(CredentialStorageError) {
+    func perform(_ vault: CredentialVault) throws(CredentialStatus) {
       if self == .removeAll {
-        do { try vault.removeAll(of: notes) } catch { throw CredentialStorageError(error) }
+        do { try vault.removeAll(of: notes) } catch { throw CredentialStatus(error) }
         return
       }
-      try vault.locked { () throws(CredentialStorageError) in
-        let name = { () throws(CredentialStorageError) in
+      try vault.locked { () throws(CredentialStatus) in
+        let name = { () throws(CredentialStatus) in
           try vault.items(of: notes).first { $0.item.attributes[.label] == .text("a") }!.name
         }
         switch self {
@@ -77,7 +77,7 @@ private final class Life: Sendable {
         let vault = home.vault { (_) throws(Failure) in
           if life.isOver() { throw Failure(.failed, "killed") }
         }
-        let error = thrown { () throws(CredentialStorageError) in try operation.perform(vault) }
+        let error = thrown { () throws(CredentialStatus) in try operation.perform(vault) }
         isDone = !life.hasEnded
         expect((error == nil), is: isDone)
         let labels = try Set(
@@ -100,7 +100,7 @@ private final class Life: Sendable {
     home.scratch.write("\(file).new", home.scratch.read(file).dropLast())
     expect(try home.items(), is: [password("a")])
     let vault = home.vault()
-    try vault.locked { () throws(CredentialStorageError) in
+    try vault.locked { () throws(CredentialStatus) in
       let name = try vault.items(of: notes)[0].name
       try vault.replace(name, of: notes, with: password("b"))
       try vault.remove(name, of: notes)

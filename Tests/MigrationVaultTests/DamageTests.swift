@@ -21,7 +21,7 @@ import Testing
   /// Requires that every operation that reads an owner's items refuses, and changes nothing.
   private func refused(_ owner: CredentialOwner, _ comment: Comment? = nil) throws {
     let content = home.content()
-    expect(home.refusal(owner), is: .damaged, comment)
+    expect(home.refusal(owner), is: .decode, comment)
     let error = thrown { () throws(Failure) in
       _ = try home.vault().remove(labelled: "two", of: owner)
     }
@@ -37,7 +37,7 @@ import Testing
     let bytes = home.scratch.read(file)
     for index in bytes.indices {
       home.scratch.patch(file, [bytes[index] ^ 1 << UInt8(index % 8)], at: index)
-      expect(home.refusal(), is: .damaged, "byte \(index)")
+      expect(home.refusal(), is: .decode, "byte \(index)")
       home.scratch.patch(file, [bytes[index]], at: index)
     }
     expect(home.refusal() == nil)
@@ -50,12 +50,12 @@ import Testing
     let bytes = home.scratch.read(file)
     for count in 0..<bytes.count {
       home.scratch.write(file, bytes[..<count])
-      expect(home.refusal(), is: .damaged, "\(count) bytes")
+      expect(home.refusal(), is: .decode, "\(count) bytes")
     }
     home.scratch.write(file, bytes + [0])
-    expect(home.refusal(), is: .damaged)
+    expect(home.refusal(), is: .decode)
     home.scratch.write(file, bytes + [UInt8](repeating: 0, count: SealedItem.longest))
-    expect(home.refusal(), is: .damaged)
+    expect(home.refusal(), is: .decode)
     home.scratch.write(file, bytes.dropLast())
     try refused(notes)
   }
@@ -82,7 +82,7 @@ import Testing
     let sealed = try SealedItem.seal(
       password("one"), name, of: notes, in: String(repeating: "0", count: 32), with: key.key)
     elsewhere.scratch.write(elsewhere.files()[0], sealed)
-    expect(elsewhere.refusal(), is: .damaged)
+    expect(elsewhere.refusal(), is: .decode)
   }
 
   @Test(arguments: ["mkfifo", "mkdir", "ln -s two"]) func `an item other than a file is refused`(maker: String) throws {

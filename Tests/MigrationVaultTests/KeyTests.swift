@@ -22,19 +22,19 @@ import Testing
   /// items.
   private func isClosed(_ vault: CredentialVault, _ reason: String, content: () -> [String: [UInt8]]) throws {
     let before = content()
-    let reading = thrown { () throws(CredentialStorageError) in
-      try vault.locked { () throws(CredentialStorageError) in _ = try vault.items(of: notes) }
+    let reading = thrown { () throws(CredentialStatus) in
+      try vault.locked { () throws(CredentialStatus) in _ = try vault.items(of: notes) }
     }
-    expect(reading, is: .unavailable)
-    let adding = thrown { () throws(CredentialStorageError) in
-      try vault.locked { () throws(CredentialStorageError) in try vault.add(password("b"), to: notes) }
+    expect(reading, is: .notAvailable)
+    let adding = thrown { () throws(CredentialStatus) in
+      try vault.locked { () throws(CredentialStatus) in try vault.add(password("b"), to: notes) }
     }
-    expect(adding, is: .unavailable)
+    expect(adding, is: .notAvailable)
     // An owner without items gets the same status.
-    let looking = thrown { () throws(CredentialStorageError) in
-      try vault.locked { () throws(CredentialStorageError) in _ = try vault.items(of: other) }
+    let looking = thrown { () throws(CredentialStatus) in
+      try vault.locked { () throws(CredentialStatus) in _ = try vault.items(of: other) }
     }
-    expect(looking, is: .unavailable)
+    expect(looking, is: .notAvailable)
     let listing = try vault.list()
     expect(listing.obstacle?.description.contains(reason), is: true, "\(listing.obstacle?.description ?? "open")")
     expect(listing.items.map(\.owner), is: [notes, clip])
@@ -56,10 +56,10 @@ import Testing
     let copy = CredentialVault(home: home.scratch.at("copy"), keys: home.keys, observer: nil)
     expect(try copy.list().obstacle?.description.contains("and this is a copy"), is: true)
     expect(try copy.list().items.allSatisfy { $0.item == nil })
-    let error = thrown { () throws(CredentialStorageError) in
-      try copy.locked { () throws(CredentialStorageError) in _ = try copy.items(of: notes) }
+    let error = thrown { () throws(CredentialStatus) in
+      try copy.locked { () throws(CredentialStatus) in _ = try copy.items(of: notes) }
     }
-    expect(error, is: .unavailable)
+    expect(error, is: .notAvailable)
     try isClosed(elsewhere.vault(), "the key of the credentials is missing", content: elsewhere.content)
     expect(try home.items(), is: [password("a")])
   }
@@ -77,10 +77,10 @@ import Testing
   @Test func `the vault refuses another key, and a cut key`() throws {
     let bytes = home.scratch.read(home.key)
     home.scratch.patch(home.key, [bytes[10] ^ 1], at: 10)
-    expect(home.refusal(), is: .damaged)
+    expect(home.refusal(), is: .decode)
     for count in 0..<52 {
       home.scratch.write(home.key, bytes[..<count])
-      expect(home.refusal(), is: .unavailable, "\(count) bytes")
+      expect(home.refusal(), is: .notAvailable, "\(count) bytes")
     }
     home.scratch.write(home.key, [0] + bytes.dropFirst())
     try isClosed(home.vault(), "is damaged", content: home.content)
@@ -101,10 +101,10 @@ import Testing
   ) throws {
     let fresh = try Home()
     let vault = CredentialVault(home: fresh.path, keys: fresh.path + Array("/\(name)".utf8), observer: nil)
-    let error = thrown { () throws(CredentialStorageError) in
-      try vault.locked { () throws(CredentialStorageError) in try vault.add(password("a"), to: notes) }
+    let error = thrown { () throws(CredentialStatus) in
+      try vault.locked { () throws(CredentialStatus) in try vault.add(password("a"), to: notes) }
     }
-    expect(error, is: .unavailable)
+    expect(error, is: .notAvailable)
     expect(fresh.scratch.names("home"), is: ["credentials"])
     expect(fresh.scratch.names("home/credentials"), is: [])
   }
@@ -113,7 +113,7 @@ import Testing
     let fresh = try Home()
     try fresh.shell("mkdir -m 700 -p home/inside state/peer; ln -s ../../home/inside state/peer/keys")
     let error = thrown { () throws(any Error) in try fresh.add(password("a")) }
-    expect(error as? CredentialStorageError == .unavailable)
+    expect(error as? CredentialStatus == .notAvailable)
     expect(fresh.scratch.names("home/inside"), is: [])
   }
 

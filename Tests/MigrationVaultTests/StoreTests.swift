@@ -19,14 +19,14 @@ import Testing
     expect(try home.items(other), is: [])
 
     let vault = home.vault()
-    try vault.locked { () throws(CredentialStorageError) in
+    try vault.locked { () throws(CredentialStatus) in
       let first = try vault.items(of: notes)[0]
       try vault.replace(first.name, of: notes, with: password("early", "another"))
       expect(try vault.items(of: notes)[0], is: StoredCredential(name: first.name, item: password("early", "another")))
       try vault.remove(first.name, of: notes)
     }
     expect(try home.items(), is: [password("late", at: 2_000)])
-    try vault.locked { () throws(CredentialStorageError) in
+    try vault.locked { () throws(CredentialStatus) in
       for item in try vault.items(of: notes) { try vault.remove(item.name, of: notes) }
     }
     expect(!home.scratch.exists("home/credentials/\(notes.name)"))
@@ -69,7 +69,7 @@ import Testing
     let file = try #require(home.files().first)
     var seen: Set<[UInt8]> = [home.scratch.read(file)]
     let vault = home.vault()
-    try vault.locked { () throws(CredentialStorageError) in
+    try vault.locked { () throws(CredentialStatus) in
       let name = try vault.items(of: notes)[0].name
       for _ in 0..<8 {
         try vault.replace(name, of: notes, with: password("a"))
@@ -86,17 +86,17 @@ import Testing
     var item = password("a", String(repeating: "s", count: CredentialLimits.data))
     item.attributes[.comment] = .text(String(repeating: "c", count: CredentialLimits.attributes - 64))
     let largest = item
-    try vault.locked { () throws(CredentialStorageError) in try vault.add(largest, to: notes) }
+    try vault.locked { () throws(CredentialStatus) in try vault.add(largest, to: notes) }
     expect(try home.items(), is: [largest])
     for number in 1..<CredentialLimits.items {
       let digits = String(number, radix: 16)
       home.scratch.write(
         "home/credentials/\(notes.name)/" + String(repeating: "0", count: 32 - digits.count) + digits, [])
     }
-    let error = thrown { () throws(CredentialStorageError) in
-      try vault.locked { () throws(CredentialStorageError) in try vault.add(largest, to: notes) }
+    let error = thrown { () throws(CredentialStatus) in
+      try vault.locked { () throws(CredentialStatus) in try vault.add(largest, to: notes) }
     }
-    expect(error, is: .full)
+    expect(error, is: .dataTooLarge)
     expect(home.files().count, is: CredentialLimits.items)
   }
 

@@ -33,20 +33,20 @@ struct Home {
   /// Adds an item like an app.
   func add(_ item: CredentialItem, to owner: CredentialOwner = notes) throws {
     let vault = vault()
-    try vault.locked { () throws(CredentialStorageError) in try vault.add(item, to: owner) }
+    try vault.locked { () throws(CredentialStatus) in try vault.add(item, to: owner) }
   }
 
   /// The items that an app finds in a new process.
   func items(_ owner: CredentialOwner = notes) throws -> [CredentialItem] {
     let vault = vault()
-    return try vault.locked { () throws(CredentialStorageError) in try vault.items(of: owner) }.map(\.item)
+    return try vault.locked { () throws(CredentialStatus) in try vault.items(of: owner) }.map(\.item)
   }
 
   /// The reason why an app finds nothing.
-  func refusal(_ owner: CredentialOwner = notes) -> CredentialStorageError? {
+  func refusal(_ owner: CredentialOwner = notes) -> CredentialStatus? {
     let vault = vault()
-    return thrown { () throws(CredentialStorageError) in
-      try vault.locked { () throws(CredentialStorageError) in _ = try vault.items(of: owner) }
+    return thrown { () throws(CredentialStatus) in
+      try vault.locked { () throws(CredentialStatus) in _ = try vault.items(of: owner) }
     }
   }
 

@@ -244,30 +244,23 @@ extension CredentialReply {
 }
 
 /// The result of a request, by the numbers of Apple's OSStatus.
-package struct CredentialStatus: RawRepresentable, Hashable, Sendable {
+package struct CredentialStatus: RawRepresentable, Error, Hashable, Sendable {
   package let rawValue: Int32
   package init(rawValue: Int32) { self.rawValue = rawValue }
 
   package static let success = CredentialStatus(rawValue: 0)
+  /// Reading or writing failed.
   package static let io = CredentialStatus(rawValue: -36)
   package static let parameter = CredentialStatus(rawValue: -50)
+  /// The key is missing or belongs to another storage, or the storage is locked for too long.
   package static let notAvailable = CredentialStatus(rawValue: -25291)
   package static let duplicateItem = CredentialStatus(rawValue: -25299)
   package static let itemNotFound = CredentialStatus(rawValue: -25300)
+  /// An item is too large, or the owner has the maximum number of items.
   package static let dataTooLarge = CredentialStatus(rawValue: -25302)
+  /// An item differs from its stored form: cut, changed, or moved there from another owner.
   package static let decode = CredentialStatus(rawValue: -26275)
   package static let missingEntitlement = CredentialStatus(rawValue: -34018)
-
-  /// The result of a request that the storage cannot serve.
-  package init(_ error: CredentialStorageError) {
-    self =
-      switch error {
-      case .unavailable: .notAvailable
-      case .damaged: .decode
-      case .full: .dataTooLarge
-      case .failed: .io
-      }
-  }
 }
 
 /// The limits of stored items. A request with an item of this size, and with a query of this size,

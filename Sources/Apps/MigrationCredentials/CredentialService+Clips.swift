@@ -6,12 +6,8 @@ extension CredentialService {
 
   /// The app's own record counts first; its clip's authorization also holds for the app.
   func account(_ user: String) throws(CredentialStatus) -> AccountState? {
-    do {
-      if let state = try storage.account(user, of: principal.owner) { return state }
-      guard let clip = principal.clip else { return nil }
-      return try storage.account(user, of: clip)
-    } catch {
-      throw CredentialStatus(error)
-    }
+    if let state = try storage.account(user, of: principal.owner) { return state }
+    guard let clip = principal.clip else { return nil }
+    return try storage.account(user, of: clip)
   }
 }

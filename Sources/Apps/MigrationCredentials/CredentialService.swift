@@ -49,12 +49,11 @@ package struct CredentialService<Storage: CredentialStorage>: Sendable {
   private func add(_ item: CredentialItem, group: String?) throws(CredentialStatus) {
     try check(group, isOf: [principal.owner])
     guard item.isWithinLimits else { throw .dataTooLarge }
-    try locked { () throws(CredentialStorageError) -> CredentialStatus? in
+    try storage.locked { () throws(CredentialStatus) in
       let items = try storage.items(of: principal.owner)
-      if items.contains(where: { $0.item.identity == item.identity }) { return .duplicateItem }
-      guard items.count < CredentialLimits.items else { throw .full }
+      if items.contains(where: { $0.item.identity == item.identity }) { throw .duplicateItem }
+      guard items.count < CredentialLimits.items else { throw .dataTooLarge }
       try storage.add(item, to: principal.owner)
-      return nil
     }
   }
 
@@ -63,14 +62,14 @@ package struct CredentialService<Storage: CredentialStorage>: Sendable {
   ) throws(CredentialStatus) -> [CredentialReply] {
     let owners = try owners(of: query)
     var replies: [CredentialReply] = []
-    try locked { () throws(CredentialStorageError) -> CredentialStatus? in
+    try storage.locked { () throws(CredentialStatus) in
       var count = 0
       for owner in owners where count < limit {
         let matching = try matching(query, of: owner).prefix(limit - count)
         count += matching.count
         replies += matching.compactMap { found($0.item, of: owner, returning) }
       }
-      return count == 0 ? .itemNotFound : nil
+      if count == 0 { throw .itemNotFound }
     }
     return replies + [.ended(.success)]
   }
@@ -81,36 +80,36 @@ package struct CredentialService<Storage: CredentialStorage>: Sendable {
     let own = principal.owner
     try check(changes.group, isOf: [own])
     guard try owners(of: query).contains(own) else { throw .itemNotFound }
-    try locked { () throws(CredentialStorageError) -> CredentialStatus? in
+    try storage.locked { () throws(CredentialStatus) in
       var changed: [StoredCredential] = []
       var identities: Set<CredentialItem.Identity> = []
       for stored in try storage.items(of: own) {
         let isMeant = query.matches(stored.item)
         let item = isMeant ? stored.item.changed(by: changes, now: now) : stored.item
-        guard identities.insert(item.identity).inserted else { return .duplicateItem }
+        guard identities.insert(item.identity).inserted else { throw .duplicateItem }
         guard isMeant else { continue }
-        guard item.isWithinLimits else { return .dataTooLarge }
+        guard item.isWithinLimits else { throw .dataTooLarge }
         changed.append(StoredCredential(name: stored.name, item: item))
       }
       for stored in changed { try storage.replace(stored.name, of: own, with: stored.item) }
-      return changed.isEmpty ? .itemNotFound : nil
+      if changed.isEmpty { throw .itemNotFound }
     }
   }
 
   private func delete(_ query: CredentialQuery) throws(CredentialStatus) {
     let owners = try owners(of: query)
-    try locked { () throws(CredentialStorageError) -> CredentialStatus? in
+    try storage.locked { () throws(CredentialStatus) in
       // All items are read before the first one is deleted: if one is damaged, all stay.
       var names: [(CredentialOwner, String)] = []
       for owner in owners { names += try matching(query, of: owner).map { (owner, $0.name) } }
       for (owner, name) in names { try storage.remove(name, of: owner) }
-      return names.isEmpty ? .itemNotFound : nil
+      if names.isEmpty { throw .itemNotFound }
     }
   }
 
   private func matching(
     _ query: CredentialQuery, of owner: CredentialOwner
-  ) throws(CredentialStorageError) -> [StoredCredential] {
+  ) throws(CredentialStatus) -> [StoredCredential] {
     try storage.items(of: owner).filter { query.matches($0.item) }
       .sorted { ($0.item.created, $0.name) < ($1.item.created, $1.name) }
   }
@@ -123,22 +122,7 @@ package struct CredentialService<Storage: CredentialStorage>: Sendable {
     if !returning.contains(.data) { item.data = [] }
     return .item(item, group: owner.identifier)
   }
-
-  /// Runs `body` while the storage is locked, and throws the status that `body` returns.
-  private func locked(
-    _ body: () throws(CredentialStorageError) -> CredentialStatus?
-  ) throws(CredentialStatus) {
-    let refusal: CredentialStatus?
-    do {
-      refusal = try storage.locked(body)
-    } catch {
-      throw CredentialStatus(error)
-    }
-    if let refusal { throw refusal }
-  }
 }
-
-extension CredentialStatus: Error {}
 
 extension CredentialItem {
   fileprivate func changed(by changes: CredentialChanges, now: Timestamp) -> CredentialItem {

@@ -13,18 +13,6 @@ package struct StoredCredential: Equatable, Sendable {
   }
 }
 
-/// An error of a storage.
-package enum CredentialStorageError: Error, Equatable, Sendable {
-  /// The key is missing or belongs to another storage, or the storage is locked for too long.
-  case unavailable
-  /// An item differs from its stored form: cut, changed, or moved there from another owner.
-  case damaged
-  /// The owner has the maximum number of items.
-  case full
-  /// Reading or writing failed.
-  case failed
-}
-
 /// The state of an account, as set by `peer account`.
 package enum AccountState: UInt8, Sendable {
   case revoked = 0
@@ -36,18 +24,18 @@ package enum AccountState: UInt8, Sendable {
 package protocol CredentialStorage: Sendable {
   /// Runs `body` while no other process changes the storage.
   func locked<Result>(
-    _ body: () throws(CredentialStorageError) -> Result
-  ) throws(CredentialStorageError) -> Result
+    _ body: () throws(CredentialStatus) -> Result
+  ) throws(CredentialStatus) -> Result
 
   /// All items of an owner; throws if one of them is damaged. The caller has locked the storage, as
   /// for the next three methods.
-  func items(of owner: CredentialOwner) throws(CredentialStorageError) -> [StoredCredential]
-  func add(_ item: CredentialItem, to owner: CredentialOwner) throws(CredentialStorageError)
-  func replace(_ name: String, of owner: CredentialOwner, with item: CredentialItem) throws(CredentialStorageError)
-  func remove(_ name: String, of owner: CredentialOwner) throws(CredentialStorageError)
+  func items(of owner: CredentialOwner) throws(CredentialStatus) -> [StoredCredential]
+  func add(_ item: CredentialItem, to owner: CredentialOwner) throws(CredentialStatus)
+  func replace(_ name: String, of owner: CredentialOwner, with item: CredentialItem) throws(CredentialStatus)
+  func remove(_ name: String, of owner: CredentialOwner) throws(CredentialStatus)
 
   /// The record of a user; nil if there is none.
-  func account(_ user: String, of owner: CredentialOwner) throws(CredentialStorageError) -> AccountState?
+  func account(_ user: String, of owner: CredentialOwner) throws(CredentialStatus) -> AccountState?
 }
 
 /// A storage in memory, for the tests of an author's app and for this project's tests.
@@ -64,10 +52,10 @@ package final class MemoryCredentials: CredentialStorage {
   package init() {}
 
   package func locked<Result>(
-    _ body: () throws(CredentialStorageError) -> Result
-  ) throws(CredentialStorageError) -> Result {
+    _ body: () throws(CredentialStatus) -> Result
+  ) throws(CredentialStatus) -> Result {
     var result: Result?
-    try lock.withLock { _ throws(CredentialStorageError) in result = try body() }
+    try lock.withLock { _ throws(CredentialStatus) in result = try body() }
     return result!
   }
 

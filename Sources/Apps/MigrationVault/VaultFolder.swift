@@ -113,15 +113,15 @@ extension CredentialOwner {
   }
 }
 
-extension CredentialStorageError {
+extension CredentialStatus {
   /// The app's status for a failure with the credentials or the account records of PEER_HOME.
   init(_ failure: Failure) {
     self =
       switch failure.code {
-      case .unavailable: .unavailable
-      case .damaged: .damaged
-      case .full: .full
-      default: .failed
+      case .unavailable: .notAvailable
+      case .damaged: .decode
+      case .full: .dataTooLarge
+      default: .io
       }
   }
 }

@@ -40,8 +40,8 @@ package final class CredentialVault: CredentialStorage {
   package static func keysDirectory() -> [UInt8]? { KeysDirectory.fromEnvironment() }
 
   package func locked<Value>(
-    _ body: () throws(CredentialStorageError) -> Value
-  ) throws(CredentialStorageError) -> Value {
+    _ body: () throws(CredentialStatus) -> Value
+  ) throws(CredentialStatus) -> Value {
     let lock = try coded { () throws(Failure) in
       let folder = try self.folder.open()
       try self.folder.lock(folder)
@@ -52,7 +52,7 @@ package final class CredentialVault: CredentialStorage {
   }
 
   /// All items of an owner, the oldest first; throws if one of them is damaged.
-  package func items(of owner: CredentialOwner) throws(CredentialStorageError) -> [StoredCredential] {
+  package func items(of owner: CredentialOwner) throws(CredentialStatus) -> [StoredCredential] {
     try coded { () throws(Failure) in
       guard let folder = try self.folder.openIfThere(), let key = try key(of: folder) else { return [] }
       guard let place = try place(of: owner, in: folder) else { return [] }
@@ -62,7 +62,7 @@ package final class CredentialVault: CredentialStorage {
     }
   }
 
-  package func add(_ item: CredentialItem, to owner: CredentialOwner) throws(CredentialStorageError) {
+  package func add(_ item: CredentialItem, to owner: CredentialOwner) throws(CredentialStatus) {
     try coded { () throws(Failure) in
       let folder = try self.folder.open()
       let key = if let key = try key(of: folder) { key } else { try makeStore(in: folder) }
@@ -79,7 +79,7 @@ package final class CredentialVault: CredentialStorage {
 
   package func replace(
     _ name: String, of owner: CredentialOwner, with item: CredentialItem
-  ) throws(CredentialStorageError) {
+  ) throws(CredentialStatus) {
     try coded { () throws(Failure) in
       guard let folder = try self.folder.openIfThere(), let key = try key(of: folder),
         let place = try place(of: owner, in: folder), try names(in: place).contains(name)
@@ -88,19 +88,19 @@ package final class CredentialVault: CredentialStorage {
     }
   }
 
-  package func remove(_ name: String, of owner: CredentialOwner) throws(CredentialStorageError) {
+  package func remove(_ name: String, of owner: CredentialOwner) throws(CredentialStatus) {
     try coded { () throws(Failure) in
       guard let folder = try self.folder.openIfThere(), let place = try place(of: owner, in: folder) else { return }
       try take([name], from: place, of: owner, in: folder)
     }
   }
 
-  package func account(_ user: String, of owner: CredentialOwner) throws(CredentialStorageError) -> AccountState? {
+  package func account(_ user: String, of owner: CredentialOwner) throws(CredentialStatus) -> AccountState? {
     try coded { () throws(Failure) in try accounts.state(of: user, for: owner) }
   }
 
-  private func coded<Value>(_ body: () throws(Failure) -> Value) throws(CredentialStorageError) -> Value {
-    do { return try body() } catch { throw CredentialStorageError(error) }
+  private func coded<Value>(_ body: () throws(Failure) -> Value) throws(CredentialStatus) -> Value {
+    do { return try body() } catch { throw CredentialStatus(error) }
   }
 
   /// An owner's directory; nil if there is none.
