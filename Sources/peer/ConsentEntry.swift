@@ -37,7 +37,7 @@ struct ConsentEntry: Sendable {
     guard !isOfProgram else {
       let questioner = ProgramQuestioner(output: output, interruptions: interruptions)
       return Self.answer(plan) { asked, mistake in
-        (try? questioner.ask(asked.subject, asked.members(plan), mistake: mistake)) ?? .endOfInput
+        (try? questioner.ask(asked.subject, asked.members, mistake: mistake)) ?? .endOfInput
       }
     }
     return output.hold { () -> ConsentAnswer? in
@@ -46,48 +46,20 @@ struct ConsentEntry: Sendable {
       questioner.write(plan.text(columns: Terminal.width(StandardStream.error.rawValue) ?? 80))
       return Self.answer(plan) { asked, mistake in
         if let mistake { questioner.write("\(mistake)\n") }
-        return (try? questioner.ask(asked.prompt(plan), unless: interruptions)) ?? .endOfInput
+        return (try? questioner.ask(asked.prompt, unless: interruptions)) ?? .endOfInput
       }
     }
   }
 
-  /// The subject of a question.
-  enum Asked {
-    case consent
-    case secrets([IncomingPlan.Entry])
-    case removed([IncomingPlan.Removal])
-
-    var subject: ProgramQuestioner.Subject {
-      switch self {
-      case .consent: .consent
-      case .secrets: .secrets
-      case .removed: .removed
-      }
-    }
-
-    fileprivate var forms: String {
-      switch self {
-      case .consent: IncomingPlan.forms
-      case .secrets: IncomingPlan.secretForms
-      case .removed: IncomingPlan.removalForms
-      }
-    }
-
-    fileprivate func members(_ plan: IncomingPlan) -> JSONMembers {
-      switch self {
-      case .consent: plan.members
-      case .secrets(let entries): ["parts": entries.map(\.members)]
-      case .removed(let removals): IncomingPlan.members(of: removals)
-      }
-    }
-
-    fileprivate func prompt(_ plan: IncomingPlan) -> String {
-      switch self {
-      case .consent: plan.prompt
-      case .secrets(let entries): IncomingPlan.secretPrompt(entries)
-      case .removed(let removals): IncomingPlan.removalPrompt(removals)
-      }
-    }
+  /// A question.
+  struct Asked {
+    let subject: ProgramQuestioner.Subject
+    /// For a program.
+    let members: JSONMembers
+    /// For a person.
+    let prompt: String
+    /// The forms of an answer, in words.
+    fileprivate let forms: String
   }
 
   /// Gets the next line for a question; the mistake of the line before stands with it.
@@ -96,7 +68,8 @@ struct ConsentEntry: Sendable {
   /// The meaning of the typed lines. A line of another form is asked for again; no answer means no.
   static func answer(_ plan: IncomingPlan, _ next: Asking) -> ConsentAnswer? {
     var accepted: (line: [UInt8], taking: IncomingPlan.Taking)?
-    let isAnswered = ask(.consent, next) { line in
+    let consent = Asked(subject: .consent, members: plan.members, prompt: plan.prompt, forms: IncomingPlan.forms)
+    let isAnswered = ask(consent, next) { line in
       guard let answer = plan.answer(line) else { return false }
       if case .taking(let taking) = answer { accepted = (line, taking) }
       return true
@@ -106,7 +79,10 @@ struct ConsentEntry: Sendable {
     var taking = accepted.taking
     let entries = plan.secrets(after: accepted.line, taking)
     if !entries.isEmpty {
-      let isToldSecrets = ask(.secrets(entries), next) { line in
+      let secrets = Asked(
+        subject: .secrets, members: ["parts": entries.map(\.members)], prompt: IncomingPlan.secretPrompt(entries),
+        forms: IncomingPlan.secretForms)
+      let isToldSecrets = ask(secrets, next) { line in
         guard let taken = IncomingPlan.secretAnswer(line, of: entries) else { return false }
         for number in taken { taking[number]?.insert(.secrets) }
         return true
@@ -116,7 +92,10 @@ struct ConsentEntry: Sendable {
     let folders = plan.removals(after: taking)
     if folders.isEmpty { return .yes(taking: taking) }
     var removals: ReceiverEngine.Removals = [:]
-    let isTold = ask(.removed(folders), next) { line in
+    let removed = Asked(
+      subject: .removed, members: IncomingPlan.members(of: folders), prompt: IncomingPlan.removalPrompt(folders),
+      forms: IncomingPlan.removalForms)
+    let isTold = ask(removed, next) { line in
       guard let said = IncomingPlan.removalAnswer(line, of: folders) else { return false }
       removals = said
       return true
