@@ -96,8 +96,10 @@ let package = Package(
     // Announces receivers on the networks and looks for them: values, in a folder of their own, and
     // sockets and threads around them.
     .target(name: "MigrationDiscovery", dependencies: ["MigrationSystem"], swiftSettings: product),
-    // A relay between two devices: no TLS, and nothing of a transfer.
-    .target(name: "MigrationRelay", dependencies: ["MigrationSystem", "MigrationWire"], swiftSettings: product),
+    // A relay between two devices: no connection of TLS, and nothing of a transfer.
+    .target(
+      name: "MigrationRelay", dependencies: ["MigrationSystem", "MigrationTLS", "MigrationWire"],
+      swiftSettings: product),
     .target(
       name: "MigrationTLS", dependencies: ["COpenSSL", "MigrationSystem", "MigrationWire"],
       swiftSettings: product),
@@ -189,7 +191,7 @@ let package = Package(
       dependencies: ["Expectations", "MigrationDiscovery", "MigrationSystem", "TestSupport"],
       swiftSettings: common),
     .testTarget(
-      name: "MigrationRelayTests", dependencies: ["Expectations", "MigrationRelay", "MigrationWire"],
+      name: "MigrationRelayTests", dependencies: ["Expectations", "MigrationRelay", "MigrationTLS", "MigrationWire"],
       swiftSettings: common),
     .testTarget(
       name: "MigrationTLSTests",

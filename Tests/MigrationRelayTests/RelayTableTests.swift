@@ -1,4 +1,5 @@
 import Expectations
+import MigrationTLS
 import MigrationWire
 import Testing
 

@@ -1,6 +1,7 @@
 import Expectations
 import MigrationEngine
 import MigrationSystem
+import MigrationTLS
 import MigrationWire
 import Testing
 

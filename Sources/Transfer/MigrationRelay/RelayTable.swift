@@ -1,3 +1,4 @@
+import MigrationTLS
 package import MigrationWire
 
 /// Makes all decisions of a relay (Protocol §16): which devices may use it, at which places they

@@ -1,5 +1,6 @@
 import MigrationEngine
 package import MigrationSystem
+import MigrationTLS
 package import MigrationWire
 
 /// A relay as this device's user has named it, and the token that lets this device use it.

@@ -1,5 +1,6 @@
 import MigrationEngine
 import MigrationSystem
+import MigrationTLS
 import MigrationWire
 
 /// A receiver's connections to its relay (Protocol §16): the registration, and a connection for each

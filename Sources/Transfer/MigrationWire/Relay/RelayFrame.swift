@@ -55,12 +55,6 @@ package struct RelayRequest: Equatable, Sendable {
     self.nonce = nonce
   }
 
-  /// The whole frame, with the token's proof for a relay's challenge.
-  package func frame(_ token: RelayToken, challenge: [UInt8]) -> [UInt8] {
-    let bytes = signedPart
-    return bytes + token.proof(of: bytes, challenge: challenge)
-  }
-
   /// The frame up to the proof.
   package var signedPart: [UInt8] {
     var body = ByteWriter()
@@ -85,7 +79,7 @@ package struct RelayRequest: Equatable, Sendable {
     }
     var frame = ByteWriter()
     frame.u8(type)
-    frame.u16(UInt16(body.bytes.count + SHA256.size))
+    frame.u16(UInt16(body.bytes.count + RelayToken.proofSize))
     frame.array(body.bytes)
     return frame.bytes
   }
@@ -113,7 +107,7 @@ package struct RelayRequest: Equatable, Sendable {
       }
     default: errand = .answer(RelayCall(try reader.array(bytes, RelayCall.size)))
     }
-    return (RelayRequest(errand, at: name, nonce: nonce), proof: try reader.array(bytes, SHA256.size))
+    return (RelayRequest(errand, at: name, nonce: nonce), proof: try reader.array(bytes, RelayToken.proofSize))
   }
 }
 

@@ -2,8 +2,10 @@
 package struct RelayToken: Hashable, Sendable {
   /// The number of bytes.
   package static let size = 16
+  /// The number of bytes of a proof.
+  static let proofSize = 32
 
-  private let bytes: [UInt8]
+  package let bytes: [UInt8]
 
   /// Takes random bytes.
   package init(_ bytes: [UInt8]) {
@@ -35,17 +37,6 @@ package struct RelayToken: Hashable, Sendable {
   package var text: String {
     stride(from: 0, to: Self.size, by: 2).map { bytes[$0...$0 + 1].hexadecimal }.joined(separator: "-")
   }
-
-  /// The proof of a request without its own proof.
-  package func proof(of request: [UInt8], challenge: [UInt8]) -> [UInt8] {
-    SHA256.authentication(key: bytes, Array("peer-relay-v1".utf8) + [0] + challenge + request)
-  }
-
-  /// Whether a proof is the right one, compared in constant time.
-  package func accepts(_ proof: [UInt8], of request: [UInt8], challenge: [UInt8]) -> Bool {
-    let right = self.proof(of: request, challenge: challenge)
-    return proof.count == right.count && zip(proof, right).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
-  }
 }
 
 /// The 16 bytes at which two paired devices meet at a relay (Protocol §16.3).
@@ -59,11 +50,9 @@ package struct RelayMeeting: Hashable, Sendable {
 
   package let bytes: [UInt8]
 
-  init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-  /// The meeting of a pairing.
-  package init(ofSecret secret: [UInt8]) {
-    bytes = SHA256.derive(key: secret, info: Array("peer-relay-v1 meeting".utf8), count: Self.size)
+  package init(_ bytes: [UInt8]) {
+    precondition(bytes.count == Self.size, "a meeting has sixteen bytes")
+    self.bytes = bytes
   }
 }
 
