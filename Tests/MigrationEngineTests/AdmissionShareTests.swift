@@ -3,7 +3,7 @@ import Testing
 
 @testable import MigrationEngine
 
-/// The counts of connections per address, and the rate at which they are let in.
+/// The counts of connections per address.
 @Suite struct AdmissionShareTests {
   @Test func `a connection counts in the accept queue, then inside, and then not at all`() {
     var shares = AdmissionShares<String>()
@@ -34,22 +34,5 @@ import Testing
     for _ in 0..<2 { shares.leave(next, isInside: false) }
     let others = [shares.arrive("d"), shares.arrive("c")]
     expect(Set(others + [second, again]).count, is: 4)
-  }
-
-  @Test func `tokens accumulate at a rate, up to the size of the bucket`() {
-    var tokens = Admission.Tokens(rate: 10, burst: 2)
-    /// How many tokens are there.
-    func take(at now: Double) -> Int {
-      var count = 0
-      while tokens.isThere(now: now) {
-        tokens.take()
-        count += 1
-      }
-      return count
-    }
-    expect(take(at: 0), is: 2)
-    expect(tokens.next, is: 0.1)
-    expect(take(at: 0.1), is: 1)
-    expect(take(at: 100), is: 2)
   }
 }

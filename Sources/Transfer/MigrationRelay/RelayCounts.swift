@@ -1,3 +1,5 @@
+import MigrationWire
+
 extension RelayTable {
   /// The connections of a token from one network.
   struct Share: Hashable, Sendable {
@@ -84,33 +86,32 @@ extension RelayTable {
   /// Limits how often callers name a place that no device has: each miss costs one of a few looks.
   struct Looks: Sendable {
     /// The looks of networks. They stay few: each miss costs a token's look too, and is forgotten later.
-    private var ofNetwork: [String: Bucket] = [:]
-    private var ofToken: [Int: Bucket] = [:]
-    private static let pace = 1 / RelayLimits.missPause
+    private var ofNetwork: [String: TokenBucket] = [:]
+    private var ofToken: [Int: TokenBucket] = [:]
 
     /// A token is new.
     mutating func begin(_ token: Int, now: Double) {
-      ofToken[token] = Bucket(full: RelayLimits.missesOfToken, now: now)
+      ofToken[token] = Self.looks(RelayLimits.missesOfToken, now)
+    }
+
+    private static func looks(_ most: Double, _ now: Double) -> TokenBucket {
+      TokenBucket(rate: 1 / RelayLimits.missPause, capacity: most, level: most, now: now)
     }
 
     /// Whether a caller may look up a place; a miss takes one look.
     mutating func take(network: String, token: Int, misses: Bool, now: Double) -> Bool {
-      var left = ofNetwork[network] ?? Bucket(full: RelayLimits.missesOfNetwork, now: now)
-      guard left.amount(now: now, most: RelayLimits.missesOfNetwork, perSecond: Self.pace) >= 1,
-        var all = ofToken[token], all.amount(now: now, most: RelayLimits.missesOfToken, perSecond: Self.pace) >= 1
-      else { return false }
+      var left = ofNetwork[network] ?? Self.looks(RelayLimits.missesOfNetwork, now)
+      guard left.level(now: now) >= 1, var all = ofToken[token], all.level(now: now) >= 1 else { return false }
       guard misses else { return true }
-      left.take(1, now: now, most: RelayLimits.missesOfNetwork, perSecond: Self.pace)
-      all.take(1, now: now, most: RelayLimits.missesOfToken, perSecond: Self.pace)
+      left.take(1, now: now)
+      all.take(1, now: now)
       (ofNetwork[network], ofToken[token]) = (left, all)
       return true
     }
 
     /// Forgets the networks that have all their looks again.
     mutating func forgetOld(now: Double) {
-      ofNetwork = ofNetwork.filter { _, left in
-        left.amount(now: now, most: RelayLimits.missesOfNetwork, perSecond: Self.pace) < RelayLimits.missesOfNetwork
-      }
+      ofNetwork = ofNetwork.filter { $0.value.level(now: now) < RelayLimits.missesOfNetwork }
     }
   }
 }

@@ -58,24 +58,3 @@ package struct RelayDate: Equatable, Sendable {
     month = (shifted / 146_097 * 400 + year) * 12 + (5 * ofYear + 2) / 153
   }
 }
-
-extension RelayTable {
-  /// A supply that refills with time up to a limit.
-  struct Bucket: Equatable, Sendable {
-    private var level: Double
-    private var at: Double
-
-    init(full level: Double, now: Double) {
-      self.level = level
-      at = now
-    }
-
-    /// How much there is.
-    func amount(now: Double, most: Double, perSecond: Double) -> Double { min(most, level + (now - at) * perSecond) }
-
-    mutating func take(_ count: Double, now: Double, most: Double, perSecond: Double) {
-      level = amount(now: now, most: most, perSecond: perSecond) - count
-      at = now
-    }
-  }
-}

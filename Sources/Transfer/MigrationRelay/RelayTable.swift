@@ -66,7 +66,7 @@ package struct RelayTable: Sendable {
   var (registered, calls) = (Count(), Count())
   var looks = Looks()
   private var volumes: [Volume] = []
-  private var rates: [Bucket] = []
+  private var rates: [TokenBucket] = []
   var isEnding = false
   var counted = RelayCounters()
   var actions: [Action] = []
@@ -82,12 +82,18 @@ package struct RelayTable: Sendable {
     if index == tokens.count {
       tokens.append(nil)
       volumes.append(Volume())
-      rates.append(Bucket(full: 0, now: now))
+      rates.append(fullRate(now))
     }
     tokens[index] = token
     volumes[index] = Volume()
-    rates[index] = Bucket(full: Double(settings.rate ?? 0), now: now)
+    rates[index] = fullRate(now)
     looks.begin(index, now: now)
+  }
+
+  /// The bytes that a new token may pass on: those of a second.
+  private func fullRate(_ now: Double) -> TokenBucket {
+    let rate = Double(settings.rate ?? 0)
+    return TokenBucket(rate: rate, capacity: rate, level: rate, now: now)
   }
 
   /// The counts until now.
@@ -154,8 +160,8 @@ package struct RelayTable: Sendable {
   /// How many bytes a joined call may pass on now in one direction, where so many directions of its token's
   /// calls wait; at most as many as are wanted.
   package func allowance(_ id: ID, _ wanted: Int, among count: Int = 1, now: Double) -> Int {
-    guard let rate = settings.rate, let token = visitors[id]?.token else { return wanted }
-    let all = Int(rates[token].amount(now: now, most: Double(rate), perSecond: Double(rate)))
+    guard settings.rate != nil, let token = visitors[id]?.token else { return wanted }
+    let all = Int(rates[token].level(now: now))
     return max(0, min(wanted, all / count))
   }
 
@@ -172,9 +178,7 @@ package struct RelayTable: Sendable {
       table.visitors[id]?.heard = now
       table.visitors[other]?.heard = now
       table.volumes[visitor.token].add(UInt64(count), on: date)
-      if let rate = table.settings.rate {
-        table.rates[visitor.token].take(Double(taken), now: now, most: Double(rate), perSecond: Double(rate))
-      }
+      table.rates[visitor.token].take(Double(taken), now: now)
       guard table.isUsedUp(visitor.token, date) else { return }
       let others = table.visitors.filter { $0.value.token == visitor.token }
       for id in [id] + others.keys.sorted() {

@@ -1,3 +1,5 @@
+import MigrationWire
+
 /// Decides which connections of one kind of origin are let in before READY, in which order, and which of
 /// them make room (Protocol §A.3).
 ///
@@ -59,12 +61,13 @@ package struct Admission: Sendable {
   private var visitors: [ConnectionID: Visitor] = [:]
   private var networks = AdmissionShares<String>()
   private var addresses = AdmissionShares<String>()
-  private var tokens: Tokens
+  /// The connections that may be let in while a session runs.
+  private var tokens: TokenBucket
   private(set) var inside = 0
 
   package init(_ places: Capacity) {
     self.places = places
-    tokens = Tokens(rate: places.rate, burst: places.burst)
+    tokens = TokenBucket(rate: places.rate, capacity: places.burst, level: places.burst, now: 0)
   }
 
   package var count: Int { visitors.count }
@@ -122,14 +125,14 @@ package struct Admission: Sendable {
     let chosen = choose(chance) { visitor -> Rank? in
       visitor.stage == .waiting ? (networks.inside(visitor.network), addresses.inside(visitor.address), 0) : nil
     }
-    guard let chosen, let newcomer = visitors[chosen], !isPaced || tokens.isThere(now: now) else { return nil }
+    guard let chosen, let newcomer = visitors[chosen], !isPaced || tokens.level(now: now) >= 1 else { return nil }
     var evicted: ConnectionID?
     if inside >= places.inside {
       guard let victim = chooseVictim(for: newcomer, now, chance) else { return nil }
       leave(victim)
       evicted = victim
     }
-    if isPaced { tokens.take() }
+    if isPaced { tokens.take(1, now: now) }
     networks.enter(newcomer.network)
     addresses.enter(newcomer.address)
     inside += 1
@@ -173,7 +176,7 @@ package struct Admission: Sendable {
       }
     }
     guard isAnyWaiting else { return next }
-    var entry: Double? = isPaced ? tokens.next : nil
+    var entry: Double? = isPaced ? tokens.moment(of: 1) : nil
     if inside >= places.inside { entry = grace.map { max($0, entry ?? $0) } }
     return entry.map { min($0, next ?? $0) } ?? next
   }

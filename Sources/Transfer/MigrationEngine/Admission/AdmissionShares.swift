@@ -1,33 +1,3 @@
-extension Admission {
-  /// The rate at which connections are let in while a session runs: a bucket of tokens. Times are
-  /// seconds.
-  struct Tokens: Sendable {
-    private let rate: Double
-    private let burst: Double
-    private var tokens: Double
-    private var last = 0.0
-
-    /// Begins with a full bucket.
-    init(rate: Double, burst: Double) {
-      self.rate = rate
-      self.burst = burst
-      tokens = burst
-    }
-
-    /// Whether a token is available.
-    mutating func isThere(now: Double) -> Bool {
-      tokens = min(burst, tokens + max(0, now - last) * rate)
-      last = max(last, now)
-      return tokens >= 1
-    }
-
-    mutating func take() { tokens -= 1 }
-
-    /// When the next token is available.
-    var next: Double { last + max(0, 1 - tokens) / rate }
-  }
-}
-
 /// The number of connections of each address, or of each network, in the accept queue and inside.
 struct AdmissionShares<Name: Hashable & Sendable>: Sendable {
   /// Names a place that has connections.

@@ -1,3 +1,5 @@
+import MigrationWire
+
 /// The user's limit of the sending rate: a token bucket of little capacity. Times are seconds.
 ///
 /// A value without clocks. It grants bytes in portions, so that it keeps a slow limit as smoothly
@@ -8,38 +10,29 @@ package struct RateLimit: Equatable, Sendable {
   /// A portion is the number of bytes that come in this part of a second, within these bounds.
   private static let portionTime = 0.02
   private static let portions = (least: 1024.0, most: 65_536.0)
-  /// Added to each moment, so that rounding never makes it too early.
-  private static let rounding = 1e-6
 
-  private let rate: Double
   private let portion: Double
-  private let capacity: Double
-  private var level = 0.0
-  private var filled: Double
+  private var bucket: TokenBucket
 
   package init(bytesPerSecond: UInt64, now: Double) {
     precondition(bytesPerSecond > 0, "a limit lets something through")
-    rate = Double(bytesPerSecond)
+    let rate = Double(bytesPerSecond)
     portion = min(Self.portions.most, max(Self.portions.least, rate * Self.portionTime))
-    capacity = max(2 * portion, rate * Self.slack)
-    filled = now
+    bucket = TokenBucket(rate: rate, capacity: max(2 * portion, rate * Self.slack), level: 0, now: now)
   }
 
   /// The number of `wanted` bytes that may be sent now; 0 if it is too early for a portion.
   package mutating func take(_ wanted: Int, now: Double) -> Int {
-    level = min(capacity, level + max(0, now - filled) * rate)
-    filled = max(filled, now)
+    let level = bucket.level(now: now)
     guard level >= min(Double(wanted), portion) else { return 0 }
     let taken = min(wanted, Int(level))
-    level -= Double(taken)
+    bucket.take(Double(taken), now: now)
     return taken
   }
 
   /// Returns granted bytes that could not be sent.
-  package mutating func giveBack(_ count: Int) { level = min(capacity, level + Double(count)) }
+  package mutating func giveBack(_ count: Int) { bucket.giveBack(Double(count)) }
 
   /// The moment at which there is a portion for a stream that has `wanted` bytes.
-  package func next(for wanted: Int) -> Double {
-    filled + max(0, min(Double(wanted), portion) - level) / rate + Self.rounding
-  }
+  package func next(for wanted: Int) -> Double { bucket.moment(of: min(Double(wanted), portion)) }
 }
