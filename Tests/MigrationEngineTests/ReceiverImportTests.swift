@@ -235,7 +235,7 @@ import Testing
     _ = script.offer()
     _ = script.feed(.staged(number, .success(Script.admitted())))
     _ = script.feed(Script.part([1], end: Tally(items: 1, bytes: 1)))
-    _ = script.say(.drop(Drop(marks: [1])))
+    _ = script.say(.drop([1]))
     _ = script.finish()
     _ = script.feed(.syncEnded(number, nil))
     expect(

@@ -55,7 +55,7 @@ import Testing
       $0.sessions[two]?.life = .ending(nil)
     }
     find("it receives without an offer") { $0.sessions[one]?.streams = nil }
-    find("a session and its conversation do not agree") { $0.sessions[one]?.stage = .none }
+    find("a session and its conversation do not agree") { $0.sessions[one]?.stage = .due(Script.offer()) }
     find("a plan is judged while an older session works") {
       $0.sessions[two] = $0.sessions[one]
       $0.sessions[one]?.life = .ending(nil)

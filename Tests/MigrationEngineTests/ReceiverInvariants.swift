@@ -81,11 +81,11 @@ extension ReceiverEngine {
       if session.isEnding, !workers.isBusy(number), session.streams?.served.isEmpty != false {
         return "a session has ended and is still there"
       }
-      if session.conversation.isReceiving, session.streams == nil { return "it receives without an offer" }
+      if session.conversation.isStreaming, session.streams == nil { return "it receives without an offer" }
       if session.isTalking, let broken = brokenStage(number, session) { return broken }
       for older in sessions where older.key < number && older.value.transfer == session.transfer {
         switch session.stage {
-        case .none, .waiting: break
+        case .none where !session.conversation.isRunning, .waiting: break
         default: return "a plan is judged while an older session works"
         }
       }
@@ -101,27 +101,21 @@ extension ReceiverEngine {
     guard let transfer = transfers[of: session.transfer] else {
       return session.isAside ? nil : "a session has no transfer"
     }
-    if conversation.isImporting, !transfer.isImporting { return "a session waits for an import that does not run" }
+    if conversation.isFinishing, !transfer.isImporting { return "a session waits for an import that does not run" }
     let (fits, waits): (Bool, Bool) =
       switch session.stage {
-      case .none: (!conversation.isJudgingPlan && !conversation.mayFail, true)
+      case .none: (!conversation.isPlanned && !conversation.isOffered, true)
       case .waiting:
         (
-          conversation.isJudgingPlan,
+          conversation.isPlanned,
           transfer.holding != .held
             || sessions.contains { $0.key != number && $0.value.transfer == transfer.identifier }
         )
-      case .judgingPlan: (conversation.isJudgingPlan, workers.contains(.judgePlan(number)))
-      case .asking: (conversation.isJudgingPlan, question != nil)
-      case .recording: (conversation.isJudgingPlan, workers.contains(.record(number)))
-      case .due: (conversation.isJudging, transfer.isImporting || workers.isBusy(number))
-      case .staging: (conversation.isJudging, workers.contains(.stage(number)))
-      case .telling:
-        (
-          conversation.mayFail && !conversation.isJudging && !conversation.isReceiving && !conversation.isImporting,
-          true
-        )
-      case .receiving: (conversation.isReceiving || conversation.isImporting, true)
+      case .judgingPlan: (conversation.isPlanned, workers.contains(.judgePlan(number)))
+      case .asking: (conversation.isPlanned, question != nil)
+      case .recording: (conversation.isPlanned, workers.contains(.record(number)))
+      case .due: (conversation.isOffered, transfer.isImporting || workers.isBusy(number))
+      case .staging: (conversation.isOffered, workers.contains(.stage(number)))
       }
     if !fits { return "a session and its conversation do not agree" }
     return waits ? nil : "a session waits for nothing"

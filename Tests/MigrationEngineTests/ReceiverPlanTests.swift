@@ -285,7 +285,7 @@ import Testing
     // What was under way comes again on another stream.
     expect(script.join(4, stream: 4, replaces: 2), is: ["serve 4 in 1 as 4"])
     for message in [
-      .notStored(NotStored(path: [97], .vanished)), .drop(Drop(marks: [1])), .finish(Script.finish), failed,
+      .notStored(NotStored(path: [97], .vanished)), .drop([1]), .finish(Script.finish), failed,
     ] as [ControlMessage] {
       expect(script.say(message), is: [])
     }

@@ -46,6 +46,11 @@ import Testing
       ])
   }
 
+  @Test func `a receiver answers PING with its token`() {
+    var script = receiving()
+    expect(script.say(.ping(9)), is: ["say 1 pong 9"])
+  }
+
   @Test func `late events of an older session do not affect the newer one`() {
     var script = receiving()
     _ = script.join(2, stream: 0)
@@ -93,8 +98,8 @@ import Testing
     _ = script.feed(.staged(first, .success(Script.admitted())))
     let part = LedgerPage(pages: [Held(kind: .staged, marks: [1, 2, 3])], partials: [], end: Tally())
     _ = script.feed(.ledger(first, .success(part)))
-    expect(script.say(.drop(Drop(marks: [1]))), is: ["drop items 1: [1]"])
-    expect(script.say(.drop(Drop(marks: [2, 3]))), is: [])
+    expect(script.say(.drop([1])), is: ["drop items 1: [1]"])
+    expect(script.say(.drop([2, 3])), is: [])
     expect(script.finish(), is: ["shut gate 1", "end sync 1"])
     script.resume(3, key: 1)
     script.plan(Script.plan(Script.transfer), on: 3)
@@ -114,8 +119,8 @@ import Testing
     _ = script.feed(.staged(first, .success(Script.admitted())))
     let part = LedgerPage(pages: [Held(kind: .staged, marks: [1, 2, 3])], partials: [], end: Tally())
     _ = script.feed(.ledger(first, .success(part)))
-    _ = script.say(.drop(Drop(marks: [1])))
-    _ = script.say(.drop(Drop(marks: [2])))
+    _ = script.say(.drop([1]))
+    _ = script.say(.drop([2]))
     _ = script.feed(.broke(Script.id(1), Script.cut))
     _ = script.feed(.syncEnded(first, nil))
     expect(script.feed(.dropped(first, nil)).first, is: "tell interrupted: the connection was lost")

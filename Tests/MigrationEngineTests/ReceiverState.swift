@@ -116,7 +116,7 @@ enum ReceiverState: CaseIterable {
       _ = script.feed(.streamEnded(Script.id(10), .failed(Script.broken), held: Tally(items: 1, bytes: 10)))
     case .concluding:
       Self.receiving.enter(&script)
-      _ = script.say(.drop(Drop(marks: [1])))
+      _ = script.say(.drop([1]))
       _ = script.finish()
       _ = script.feed(.syncEnded(number, nil))
     case .importing:

@@ -90,7 +90,7 @@ import Testing
       script.pair()
       script.plan()
       script.take(held: Tally(items: 1, bytes: 1), telling: [1])
-      if isDropping { _ = script.say(.drop(Drop(marks: [1]))) }
+      if isDropping { _ = script.say(.drop([1])) }
       _ = script.finish()
       if isDropping { _ = script.feed(.syncEnded(number, nil)) }
       expect(script.feed(.stop(.terminated)), is: [])

@@ -158,9 +158,9 @@ import Testing
     _ = script.feed(Script.part([1, 2]))
     _ = script.feed(.drained(Script.id(1)))
     _ = script.feed(Script.part([3], end: Tally(items: 3, bytes: 3)))
-    expect(script.say(.drop(Drop(marks: [1]))), is: ["drop items 1: [1]"])
-    expect(script.say(.drop(Drop(marks: [2]))), is: [])
-    expect(script.say(.drop(Drop(marks: [3]))), is: [])
+    expect(script.say(.drop([1])), is: ["drop items 1: [1]"])
+    expect(script.say(.drop([2])), is: [])
+    expect(script.say(.drop([3])), is: [])
     _ = script.finish()
     expect(script.feed(.dropped(number, nil)), is: ["drop items 1: [2]"])
     expect(script.feed(.dropped(number, nil)), is: ["drop items 1: [3]"])
@@ -174,11 +174,11 @@ import Testing
     _ = script.offer()
     _ = script.feed(.staged(number, .success(Script.admitted())))
     _ = script.feed(Script.part([1, 2, 3], end: Tally(items: 3, bytes: 3)))
-    expect(script.say(.drop(Drop(marks: [1, 2]))), is: ["drop items 1: [1, 2]"])
+    expect(script.say(.drop([1, 2])), is: ["drop items 1: [1, 2]"])
     var other = script
-    expect(other.say(.drop(Drop(marks: [3]))), is: [])
+    expect(other.say(.drop([3])), is: [])
     // One too many, in the right order.
-    expect(script.say(.drop(Drop(marks: [3, 4]))).first?.hasPrefix("say 1 close 3"), is: true)
+    expect(script.say(.drop([3, 4])).first?.hasPrefix("say 1 close 3"), is: true)
   }
 
   @Test func `an import begins at once after FINISH if no sync is running`() {

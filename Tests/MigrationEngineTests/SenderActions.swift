@@ -148,7 +148,7 @@ extension ControlMessage {
     case .plan(let plan): "plan \(plan.transfer.map { "\($0)" } ?? "new") of \(plan.parts.count)"
     case .offer(let offer): "offer \(offer.text)"
     case .failed(let failed): "failed \(failed.part) \(failed.close.text)"
-    case .drop(let drop): "drop \(drop.marks.count)"
+    case .drop(let marks): "drop \(marks.count)"
     case .notStored(let item): "not stored \(String(decoding: item.path, as: UTF8.self))"
     case .finish(let finish): "finish \(finish.total.items)/\(finish.total.bytes)"
     case .receipt: "receipt"

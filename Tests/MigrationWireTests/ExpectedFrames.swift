@@ -207,7 +207,7 @@ enum Expected {
   ]
 
   private static let endings: [String: Frame] = [
-    "drop": .control(.drop(Drop(marks: [counted(0x60), counted(0x70)]))),
+    "drop": .control(.drop([counted(0x60), counted(0x70)])),
     "not-stored": .control(.notStored(NotStored(path: ascii("photos/x"), .vanished))),
     "not-stored-error": .control(.notStored(NotStored(path: ascii("photos/x"), .unreadable, error: 13))),
     "not-stored-long": .control(

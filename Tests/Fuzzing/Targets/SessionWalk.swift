@@ -8,8 +8,8 @@ import MigrationWire
 /// After a message that was refused the conversation ends, as it does in a program.
 struct SessionWalk {
   private var input: InputBytes
-  private var sender = SenderConversation()
-  private var receiver = ReceiverConversation()
+  private var sender = Conversation(of: .sender)
+  private var receiver = Conversation(of: .receiver)
   /// Messages that are valid at the other end: nothing of the input came before them.
   private var isIntact = true
   private var lastMark: Mark = 0
@@ -37,14 +37,15 @@ struct SessionWalk {
     case 4: return report()
     case 5: return drop()
     case 6: return toReceiver { $0.isStreaming ? $0.name(NotStored(path: [97], .vanished)) : nil }
-    case 7: return toReceiver { $0.isStreaming ? $0.finish(Finish(total: Tally(), unsent: 0, digest: 0)) : nil }
-    case 8: return toSender { $0.isImporting ? $0.progress(ImportProgress(phase: .importing, done: 1, total: 2)) : nil }
-    case 9: return toSender { $0.isImporting ? $0.imported(Done(total: Tally())) : nil }
+    case 7: return toReceiver { $0.isStreaming ? $0.say(.finish(Finish(total: Tally(), unsent: 0, digest: 0))) : nil }
+    case 8:
+      return toSender { $0.isFinishing ? $0.say(.progress(ImportProgress(phase: .importing, done: 1, total: 2))) : nil }
+    case 9: return toSender { $0.isFinishing ? $0.say(.done(Done(total: Tally()))) : nil }
     case 10: return receipt()
     case 11: return say()
     case 12: return judge()
-    case 13: return toReceiver { $0.isOffered && !$0.isFinishing ? $0.fail(Self.reason) : nil }
-    case 14: return toSender { $0.mayFail ? $0.fail(Self.reason) : nil }
+    case 13: return toReceiver { $0.isRunning && !$0.isFinishing ? $0.fail(Self.reason) : nil }
+    case 14: return toSender { $0.isRunning ? $0.fail(Self.reason) : nil }
     default: return toSender { $0.name(NotStored(path: Self.path, generation: 1, .other)) }
     }
   }
@@ -83,12 +84,12 @@ struct SessionWalk {
     let plan = Plan(
       Array(repeating: part, count: 1 + input.number(below: 3)), continuing: input.flag() ? 7 : nil)
     self.plan = plan
-    return tell(receiver: sender.plan(plan))
+    return tell(receiver: sender.say(.plan(plan)))
   }
 
   /// Answers it.
   private mutating func judge() -> Bool {
-    guard let plan, isIntact, receiver.isJudgingPlan else { return true }
+    guard let plan, isIntact, receiver.isPlanned else { return true }
     let parts: [Verdict.Judgement] = plan.parts.indices.map { number in
       if input.flag() { return .refused(Self.reason) }
       taken.append(UInt16(number))
@@ -96,50 +97,50 @@ struct SessionWalk {
     }
     hasVerdict = true
     return tell(
-      sender: receiver.judged(
-        Verdict(transfer: 7, session: 8, window: Limits.window, streams: 4, parts: parts)))
+      sender: receiver.say(
+        .verdict(Verdict(transfer: 7, session: 8, window: Limits.window, streams: 4, parts: parts))))
   }
 
   private mutating func offer() -> Bool {
     guard isIntact, sender.isBetween, receiver.isBetween, !taken.isEmpty else { return true }
     (accepted, lastMark) = (nil, 0)
     let totals = PartTotals(part: taken.removeFirst(), items: 3, bytes: 9, allocated: 9)
-    return tell(receiver: sender.offer(totals, mayRefuse: true))
+    return tell(receiver: sender.offer(totals, earlier: .unknown))
   }
 
   private mutating func receipt() -> Bool {
     guard isIntact, hasVerdict, taken.isEmpty, sender.isBetween, receiver.isBetween, !hasReceipt else { return true }
     hasReceipt = true
-    return tell(receiver: sender.receipt())
+    return tell(receiver: sender.say(.receipt))
   }
 
   private mutating func accept() -> Bool {
-    guard receiver.isJudging, isIntact else { return true }
+    guard receiver.isOffered, isIntact else { return true }
     let accept = Accept(keys: TransferKeys(hashKey: 2), traits: DestinationTraits())
     accepted = accept
-    return tell(sender: receiver.accept(accept))
+    return tell(sender: receiver.say(.accept(accept)))
   }
 
   private mutating func report() -> Bool {
-    guard accepted != nil, isIntact, receiver.mayFail else { return true }
+    guard accepted != nil, isIntact, receiver.isRunning else { return true }
     accepted = nil
     let marks = (0..<input.number(below: 4)).map { Mark($0) }
-    if !marks.isEmpty, !tell(sender: receiver.report(Held(kind: .staged, marks: marks))) { return false }
-    return tell(sender: receiver.reported(Tally(items: UInt64(marks.count), bytes: 0)))
+    if !marks.isEmpty, !tell(sender: receiver.say(.held(Held(kind: .staged, marks: marks)))) { return false }
+    return tell(sender: receiver.say(.heldEnd(HeldEnd(held: Tally(items: UInt64(marks.count), bytes: 0)))))
   }
 
   private mutating func drop() -> Bool {
     guard sender.isStreaming else { return true }
     lastMark += 1 + Mark(input.byte())
-    return tell(receiver: sender.drop([lastMark]))
+    return tell(receiver: sender.say(.drop([lastMark])))
   }
 
-  private mutating func toReceiver(_ say: (inout SenderConversation) -> ControlMessage?) -> Bool {
+  private mutating func toReceiver(_ say: (inout Conversation) -> ControlMessage?) -> Bool {
     guard let message = say(&sender) else { return true }
     return tell(receiver: message)
   }
 
-  private mutating func toSender(_ say: (inout ReceiverConversation) -> ControlMessage?) -> Bool {
+  private mutating func toSender(_ say: (inout Conversation) -> ControlMessage?) -> Bool {
     guard let message = say(&receiver) else { return true }
     return tell(sender: message)
   }
@@ -148,12 +149,9 @@ struct SessionWalk {
 
   private mutating func tell(receiver message: ControlMessage) -> Bool {
     do throws(Violation) {
-      switch try receiver.received(message) {
-      case .say(let answer): promise(answer.frame.count < 64, "a long answer")
-      case .giveUp(_, let answer): return tell(sender: answer)
-      default: break
-      }
-      return true
+      let isSettling = receiver.isSettling
+      guard try receiver.received(message), case .failed(let failed) = message, !isSettling else { return true }
+      return tell(sender: .failed(failed.answer))
     } catch {
       promise(!isIntact, "a message of an honest sender is refused: \(error)")
       return false
@@ -162,12 +160,9 @@ struct SessionWalk {
 
   private mutating func tell(sender message: ControlMessage) -> Bool {
     do throws(Violation) {
-      switch try sender.received(message) {
-      case .say(let answer): promise(answer.frame.count < 64, "a long answer")
-      case .giveUp(_, let answer): return tell(receiver: answer)
-      default: break
-      }
-      return true
+      let isSettling = sender.isSettling
+      guard try sender.received(message), case .failed(let failed) = message, !isSettling else { return true }
+      return tell(receiver: .failed(failed.answer))
     } catch {
       promise(!isIntact, "a message of an honest receiver is refused: \(error)")
       return false

@@ -6,9 +6,7 @@ extension ReceiverEngine {
   // MARK: The ledger
 
   mutating func ledger(_ number: SessionNumber, _ result: Result<LedgerPage, Failure>) {
-    guard let session = sessions[number], session.isTalking, case .telling = session.stage else {
-      return
-    }
+    guard let session = sessions[number], session.isTalking, session.conversation.isComparing else { return }
     sessions[number]?.dueSince = now
     switch result {
     case .success(let part): tell(part, number, session)
@@ -21,9 +19,9 @@ extension ReceiverEngine {
       if page.kind == .staged || page.kind != .taken && session.namesAbsent {
         sessions[number]?.droppable += page.marks.count
       }
-      act(.say(session.connection, session.conversation.report(page)))
+      say(.held(page), number)
     }
-    for partial in part.partials { act(.say(session.connection, session.conversation.report(partial))) }
+    for partial in part.partials { say(.partial(partial), number) }
     if let held = part.end {
       endLedger(held, number, session)
     } else if part.pages.isEmpty, part.partials.isEmpty {
@@ -35,7 +33,7 @@ extension ReceiverEngine {
   /// Reads the next part once the previous one is sent.
   mutating func drained(_ id: ConnectionID) {
     guard let (number, session) = sessions.first(where: { $0.value.connection == id }),
-      session.isTalking, case .telling = session.stage, !workers.contains(.readLedger(number))
+      session.isTalking, session.conversation.isComparing, !workers.contains(.readLedger(number))
     else { return }
     act(.readLedger(number))
   }
@@ -46,11 +44,10 @@ extension ReceiverEngine {
     if session.isResumed, session.streams == nil {
       tell(.resumed(heldBytes: held.bytes), of: session.transfer)
     }
-    sessions[number]?.stage = .receiving
     sessions[number]?.streams = session.streams ?? StreamTable(session: session.identifier)
     act(.openGate(number))
     sessions[number]?.nextProgress = now + ReceiverSession.progressPause
-    if let message = sessions[number]?.conversation.reported(held) { act(.say(session.connection, message)) }
+    say(.heldEnd(HeldEnd(held: held)), number)
     if session.isResumed { tellRefusalsAgain(of: session.transfer) }
     sayRefusals(number)
   }
@@ -78,7 +75,7 @@ extension ReceiverEngine {
   /// once the ledger is sent.
   private mutating func sayRefusals(_ number: SessionNumber) {
     guard let session = sessions[number], session.isTalking,
-      session.conversation.isReceiving || session.conversation.isImporting,
+      session.conversation.isStreaming || session.conversation.isFinishing,
       let refusals = transfers[of: session.transfer]?.part.refusals
     else { return }
     sessions[number]?.toldRefusals = refusals.count
@@ -96,9 +93,7 @@ extension ReceiverEngine {
   mutating func answer(
     _ part: UInt16, _ done: Done, naming named: [NotStored], _ isNews: Bool, _ number: SessionNumber
   ) {
-    guard let session = sessions[number], session.isTalking, session.conversation.isJudging else {
-      return
-    }
+    guard let session = sessions[number], session.isTalking, session.conversation.isOffered else { return }
     sessions[number]?.stage = .none
     sessions[number]?.dueSince = now
     if isNews, !session.isAside {
@@ -106,18 +101,15 @@ extension ReceiverEngine {
       for item in done.renamedItems { tell(item.event, of: session.transfer, part: part) }
     }
     for refusal in named { say(refusal, number) }
-    guard let message = sessions[number]?.conversation.answerAgain(done) else { return }
-    act(.say(session.connection, message))
+    say(.done(done), number)
     awaitReceipt(number)
   }
 
   /// The import of the running part has ended: tells the sender, if its session waits for that.
   mutating func sayImported(_ done: Done, _ number: SessionNumber) {
-    guard let session = sessions[number], session.isTalking, session.conversation.isImporting,
-      let message = sessions[number]?.conversation.imported(done)
-    else { return }
+    guard let session = sessions[number], session.isTalking, session.conversation.isFinishing else { return }
     sessions[number]?.stage = .none
     sessions[number]?.dueSince = now
-    act(.say(session.connection, message))
+    say(.done(done), number)
   }
 }

@@ -185,8 +185,7 @@ extension ReceiverEngine {
     let verdict = Verdict(
       transfer: transfer.identifier, session: session.identifier, window: Limits.window, streams: Self.streams,
       parts: parts, flags: session.keepsPairing ? .keepPairing : [])
-    guard let message = sessions[number]?.conversation.judged(verdict) else { return }
-    act(.say(session.connection, message))
+    say(.verdict(verdict), number)
     sessions[number]?.stage = .none
     sessions[number]?.dueSince = now
     sayAddresses(number)
@@ -268,12 +267,11 @@ extension ReceiverEngine {
   }
 
   private mutating func accept(_ admitted: Admitted, _ number: SessionNumber) {
-    guard let session = sessions[number] else { return }
-    sessions[number]?.stage = .telling
+    sessions[number]?.stage = .none
     sessions[number]?.namesAbsent = admitted.namesAbsent
     let accept = Accept(
       keys: admitted.keys, traits: admitted.traits, flags: admitted.namesAbsent ? .namesAbsent : [])
-    if let message = sessions[number]?.conversation.accept(accept) { act(.say(session.connection, message)) }
+    say(.accept(accept), number)
     act(.sync(number))
     act(.readLedger(number))
   }
@@ -281,11 +279,11 @@ extension ReceiverEngine {
   /// The running part fails here: the session continues with the next one, if the sender hears of
   /// it.
   mutating func failPart(_ number: SessionNumber, by fault: Failure) {
-    guard let session = sessions[number], session.isTalking, session.conversation.mayFail else {
+    guard let session = sessions[number], session.isTalking, session.conversation.isRunning else {
       return endSession(number, by: fault)
     }
     if let message = sessions[number]?.conversation.fail(fault.close) { act(.say(session.connection, message)) }
-    endPart(number, by: fault, isDataUnderWay: session.conversation.isReceiving)
+    endPart(number, by: fault, isDataUnderWay: session.conversation.isStreaming)
   }
 
   /// The running part has failed, at this end or the other.

@@ -62,36 +62,46 @@ extension ReceiverEngine {
 
   mutating func received(_ message: ControlMessage, on id: ConnectionID) {
     guard let number = talking(on: id) else { return }
+    let isSettling = sessions[number]?.conversation.isSettling == true
     do throws(Violation) {
-      guard let action = try sessions[number]?.conversation.received(message) else { return }
-      try perform(action, number, on: id)
+      guard try sessions[number]?.conversation.received(message) == true else { return }
+      try take(message, number, on: id, isSettling: isSettling)
     } catch {
       endSession(number, by: Failure(error))
     }
   }
 
-  private mutating func perform(
-    _ action: ReceiverConversation.Action, _ number: SessionNumber, on id: ConnectionID
+  private mutating func take(
+    _ message: ControlMessage, _ number: SessionNumber, on id: ConnectionID, isSettling: Bool
   ) throws(Violation) {
-    switch action {
-    case .nothing: break
-    case .say(let message): act(.say(id, message))
-    case .meet(let greeting): meet(greeting, number)
-    case .judgePlan(let plan): sessions[number]?.stage = .waiting(plan)
-    case .judge(let totals): take(totals, number)
-    case .note(let item):
+    switch message {
+    case .ping(let token): act(.say(id, .pong(token)))
+    case .greeting(let greeting): meet(greeting, number)
+    case .plan(let plan): sessions[number]?.stage = .waiting(plan)
+    case .offer(let totals): take(totals, number)
+    case .notStored(let item):
       if let transfer = sessions[number]?.transfer { transfers[of: transfer]?.part.leftOutItems.note(item) }
       tell(.notStored(item), of: sessions[number]?.transfer)
     case .drop(let marks): try drop(marks, number)
-    case .conclude(let finish): conclude(finish, number)
-    case .giveUp(let close, let answer):
-      act(.say(id, answer))
-      endPart(number, by: Failure(told: close))
-    case .settled: sessions[number]?.dueSince = now
-    case .reach(let addresses): reach(addresses, number)
-    case .finish: takeReceipt(number)
-    case .stop(let close): lose(number, Failure(told: close))
+    case .finish(let finish): conclude(finish, number)
+    // It answers what this end has said.
+    case .failed where isSettling: sessions[number]?.dueSince = now
+    case .failed(let failed):
+      act(.say(id, .failed(failed.answer)))
+      endPart(number, by: Failure(told: failed.close))
+    case .addresses(let addresses): reach(addresses, number)
+    case .receipt: takeReceipt(number)
+    case .close(let close): lose(number, Failure(told: close))
+    case .verdict, .accept, .held, .partial, .heldEnd, .progress, .done, .pong: break
     }
+  }
+
+  /// Says a message in the conversation of a session.
+  mutating func say(_ message: ControlMessage, _ number: SessionNumber) {
+    guard let id = sessions[number]?.connection, let message = sessions[number]?.conversation.say(message) else {
+      return
+    }
+    act(.say(id, message))
   }
 
   private mutating func meet(_ greeting: Greeting, _ number: SessionNumber) {
@@ -152,9 +162,7 @@ extension ReceiverEngine {
   mutating func endSession(_ number: SessionNumber, by fault: Failure?) {
     guard let session = sessions[number], !session.isEnding else { return }
     sessions[number]?.life = .ending(fault)
-    if let fault, !fault.isTold, let close = sessions[number]?.conversation.close(fault.close) {
-      act(.say(session.connection, close))
-    }
+    if let fault, !fault.isTold { say(.close(fault.close), number) }
     if session.streams != nil { act(.closeGate(number)) }
     for id in sessions[number]?.streams?.turnAway() ?? [] { leave(id) }
     for id in session.streams?.served ?? [] { act(.endStream(id)) }
@@ -182,10 +190,10 @@ extension ReceiverEngine {
     switch session.stage {
     case .waiting(let plan): judgePlan(plan, number)
     case .due(let totals): take(totals, number)
-    case .none, .judgingPlan, .asking, .recording, .staging, .telling, .receiving: break
+    case .none, .judgingPlan, .asking, .recording, .staging: break
     }
     tendStreams(number)
-    if session.conversation.isReceiving, now >= session.nextProgress {
+    if session.conversation.isStreaming, now >= session.nextProgress {
       sessions[number]?.nextProgress = now + ReceiverSession.progressPause
       tellProgress(.receiving, of: session.transfer, fraction: nil)
     }

@@ -97,7 +97,7 @@ extension ReceiverEngine {
     for number in phase.sessions {
       let isAwaited = phase[number].map { isReservationAwaited(of: $0.transfer) } ?? false
       let isDue = isDue(number)
-      if isAwaited || isDue && !isInviting, sessions[number]?.conversation.isReceiving == true {
+      if isAwaited || isDue && !isInviting, sessions[number]?.conversation.isStreaming == true {
         act(.lookForData(number))
       } else if isDue && (isAwaited || !isInviting) || isTooSlow(number) {
         giveWay(number)
@@ -107,7 +107,7 @@ extension ReceiverEngine {
 
   mutating func lookedForData(_ number: SessionNumber, lastAt moment: Double?, _ held: Tally) {
     guard settings.keeps, let transfer = phase[number]?.transfer, let moment else { return }
-    if sessions[number]?.conversation.isReceiving == true { transfers[of: transfer]?.note(held: held) }
+    if sessions[number]?.conversation.isStreaming == true { transfers[of: transfer]?.note(held: held) }
     if now >= moment + Self.turn && isDue(number) || isTooSlow(number) { giveWay(number) }
   }
 
@@ -122,8 +122,7 @@ extension ReceiverEngine {
       transfers[of: session.transfer]?.awaitsData == true
     else { return false }
     switch session.stage {
-    case .none, .receiving: return true
-    case .telling: return !workers.contains(.readLedger(number))
+    case .none: return !session.conversation.isComparing || !workers.contains(.readLedger(number))
     case .waiting, .judgingPlan, .asking, .recording, .due, .staging: return false
     }
   }

@@ -21,7 +21,7 @@ extension ReceiverEngine {
     for number in sessions.keys.sorted() where sessions[number]?.streams?.end(id) == true {
       sessions[number]?.direct.remove(id)
       // While a part is judged, the count is that of the part before.
-      if let session = sessions[number], !session.conversation.isJudging {
+      if let session = sessions[number], !session.conversation.isOffered {
         transfers[of: session.transfer]?.note(held: held)
       }
       guard case .failed(let fault) = end else { continue }
@@ -34,7 +34,7 @@ extension ReceiverEngine {
   /// Whether the newest part of a session is neither settled nor being imported.
   private func needsData(_ number: SessionNumber) -> Bool {
     guard let session = sessions[number], session.isTalking else { return true }
-    return session.conversation.mayFail && (!session.conversation.isImporting || session.finish != nil)
+    return session.conversation.isRunning && (!session.conversation.isFinishing || session.finish != nil)
   }
 
   /// The data of a session may be lost, or differ from its FINISH. Nothing of the transfer is
@@ -128,10 +128,8 @@ extension ReceiverEngine {
   mutating func importing(_ transfer: TransferID, _ progress: ImportProgress) {
     transfers[of: transfer]?.part.movedAt = now
     tellProgress(progress.phase == .importing ? .importing : .verifying, of: transfer, fraction: progress.fraction)
-    guard let number = phase[transfer]?.session, sessions[number]?.tells(progress, now: now) == true,
-      let session = sessions[number]
-    else { return }
-    act(.say(session.connection, session.conversation.progress(progress)))
+    guard let number = phase[transfer]?.session, sessions[number]?.tells(progress, now: now) == true else { return }
+    say(.progress(progress), number)
   }
 
   mutating func tellProgress(_ phase: TransferProgress.Phase, of transfer: TransferID, fraction: Double?) {

@@ -26,10 +26,6 @@ struct ReceiverSession: Sendable {
     /// An import, or a worker of the part before, still runs.
     case due(PartTotals)
     case staging(PartTotals)
-    /// The receiver sends the ledger.
-    case telling
-    /// Data comes.
-    case receiving
   }
 
   /// How many seconds the streams have to settle, and the pause in seconds between two reports of
@@ -54,7 +50,7 @@ struct ReceiverSession: Sendable {
   /// only a receiver that stays has such sessions.
   var isAside = false
   var life = Life.talking
-  var conversation: ReceiverConversation
+  var conversation = Conversation(of: .receiver)
   var stage = Stage.none
   /// The other device's label and features.
   var label = ""
@@ -98,7 +94,6 @@ struct ReceiverSession: Sendable {
     self.remote = remote
     self.isResumed = isResumed
     self.isOfDevice = isOfDevice
-    conversation = ReceiverConversation()
     dueSince = now
   }
 
@@ -108,7 +103,7 @@ struct ReceiverSession: Sendable {
   /// The next moment at which something changes without an event.
   var nextMoment: Double? {
     switch life {
-    case .talking: conversation.isReceiving ? nextProgress : receiptUntil
+    case .talking: conversation.isStreaming ? nextProgress : receiptUntil
     case .settling(let deadline, _): deadline
     case .ending: nil
     }
@@ -117,7 +112,7 @@ struct ReceiverSession: Sendable {
   /// Whether the sender waits for the end of the import of a part.
   func waitsForImport(of part: UInt16) -> Bool {
     if case .due(let totals) = stage { return totals.part == part }
-    return conversation.isImporting
+    return conversation.isFinishing
   }
 
   /// Another transfer begins; returns its name.
@@ -148,7 +143,7 @@ struct ReceiverSession: Sendable {
   /// Whether to report an import's progress to the sender now: a new phase at once, and otherwise
   /// at most ten times a second (Protocol §6.6).
   mutating func tells(_ progress: ImportProgress, now: Double) -> Bool {
-    guard isTalking, conversation.isImporting else { return false }
+    guard isTalking, conversation.isFinishing else { return false }
     if let toldImport, toldImport.phase == progress.phase, now < toldImport.at + Self.importPause { return false }
     toldImport = (progress.phase, now)
     return true

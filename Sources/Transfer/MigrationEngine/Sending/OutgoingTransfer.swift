@@ -98,7 +98,7 @@ extension SenderEngine {
     }
 
     /// The information of earlier sessions about the end of the export.
-    var earlier: SenderConversation.Earlier {
+    var earlier: Conversation.Earlier {
       if let finish { return .finished(finish.total) }
       return unfinished == nil ? .notFinished : .unknown
     }

@@ -15,12 +15,15 @@ struct SenderSession: Sendable {
   /// Whether a transfer begins with a known device.
   private let isGreeting: Bool
   /// The protocol's rules of this conversation.
-  private(set) var conversation: SenderConversation
+  private(set) var conversation = Conversation(of: .sender)
   private var peer: Greeting?
   private var verdict: Verdict?
   /// Nil until the receiver has sent a ledger.
   private(set) var streams: StreamPlan?
-  private var direct = DirectConnections()
+  /// The receiver's addresses, and this device's own ones, if the receiver takes them.
+  private var (told, own): (Addresses?, Addresses?)
+  /// The address of the direct connection that the user knows; nil where data goes through the relay.
+  private var shown: InternetAddress?
   private var nextProgress: Double
   /// Whether every part has its result, and the receiver may be told so.
   private(set) var isOver = false
@@ -48,7 +51,6 @@ struct SenderSession: Sendable {
   /// Begins at READY.
   init(_ number: SessionNumber, _ meeting: SenderEngine.Meeting, isReturn: Bool, isGreeting: Bool, now: Double) {
     self.number = number
-    conversation = SenderConversation()
     self.meeting = meeting
     self.isReturn = isReturn
     self.isGreeting = isGreeting
@@ -88,33 +90,32 @@ struct SenderSession: Sendable {
     _ message: ControlMessage, _ facts: inout SenderEngine.Facts, _ now: Double,
     _ actions: inout [SenderEngine.Action]
   ) throws(Failure) {
-    let action: SenderConversation.Action
+    let isSettling = conversation.isSettling
     do throws(Violation) {
-      action = try conversation.received(message)
+      guard try conversation.received(message) else { return }
     } catch {
       throw Failure(error)
     }
-    switch action {
-    case .nothing: break
-    case .say(let message): actions.append(.say(connection, message))
-    case .meet(let greeting):
+    switch message {
+    case .ping(let token): actions.append(.say(connection, .pong(token)))
+    case .greeting(let greeting):
       peer = greeting
       if !isReturn {
         actions.append(.tell(.paired(label: greeting.label, address: meeting.host, isKnown: isGreeting)))
       }
       planIfReady(&facts, &actions)
-    case .take(let verdict): take(verdict, &facts, &actions)
-    case .begin(let accept):
+    case .verdict(let verdict): take(verdict, &facts, &actions)
+    case .accept(let accept):
       self.accept = accept
       actions.append(.beginLedger(number))
-    case .keepHeld(let page): actions.append(.keepHeld(number, page))
-    case .keepPartial(let partial): actions.append(.keepPartial(number, partial))
-    case .stream(let held): beginStreaming(held, &facts, now, &actions)
-    case .show(let progress):
+    case .held(let page): actions.append(.keepHeld(number, page))
+    case .partial(let partial): actions.append(.keepPartial(number, partial))
+    case .heldEnd(let end): beginStreaming(end.held, &facts, now, &actions)
+    case .progress(let progress):
       let phase: TransferProgress.Phase = progress.phase == .importing ? .importing : .verifying
       actions.append(.tellProgress(number, phase, total: total, fraction: progress.fraction))
-    case .note(let item): note(item, &facts.transfer, &actions)
-    case .finish(let done):
+    case .notStored(let item): note(item, &facts.transfer, &actions)
+    case .done(let done):
       guard let transfer = facts.transfer.identifier, let part else {
         preconditionFailure("a receiver is done with a part that was offered")
       }
@@ -124,16 +125,17 @@ struct SenderSession: Sendable {
       // know that the transfer is done.
       let named = accept == nil ? repeated : facts.transfer[part].named
       actions.append(.recordDone(transfer, part: part, done, refusals: named.refusals))
-    case .giveUp(let close, let answer):
-      actions.append(.say(connection, answer))
-      fail(by: facts.fault(told: close, of: part), &facts, &actions)
-    case .settled(let close):
-      guard let failure else { return }
-      let isSame = failure.fault.close.code == close.code
-      fail(by: isSame ? failure.fault : facts.fault(told: close, of: part), &facts, &actions)
-    case .reach(let addresses):
-      direct.heard(addresses, &streams)
-    case .stop(let close): throw facts.fault(told: close, of: part)
+    case .failed(let failed):
+      if !isSettling { actions.append(.say(connection, .failed(failed.answer))) }
+      // It may answer what this end has said: the receiver's reason counts where it is another one.
+      let isSame = isSettling && failure?.fault.close.code == failed.close.code
+      let here = isSame ? failure?.fault : nil
+      fail(by: here ?? facts.fault(told: failed.close, of: part), &facts, &actions)
+    case .addresses(let addresses):
+      told = addresses
+      if own != nil { streams?.told(addresses) }
+    case .close(let close): throw facts.fault(told: close, of: part)
+    case .plan, .offer, .drop, .finish, .receipt, .pong: break
     }
   }
 
@@ -152,7 +154,7 @@ struct SenderSession: Sendable {
     } else if !facts.transfer[0].isFinished {
       actions.append(.tell(.offer(Offer(summaries[0]), availableBytes: nil, of: plan.parts[0])))
     }
-    actions.append(.say(connection, conversation.plan(plan)))
+    actions.append(.say(connection, conversation.say(.plan(plan))))
   }
 
   /// The receiver has judged the plan, which is recorded if there is anything to send.
@@ -192,7 +194,7 @@ struct SenderSession: Sendable {
     (accept, rest, done, failure, repeated) = (nil, nil, nil, nil, NamedItems())
     guard let next = nextPart(facts), let summaries = facts.summaries else {
       // The receiver may have closed while its last DONE was recorded.
-      if !isUnrecorded, conversation.isBetween { actions.append(.say(connection, conversation.receipt())) }
+      if !isUnrecorded, conversation.isBetween { actions.append(.say(connection, conversation.say(.receipt))) }
       isOver = true
       return
     }
@@ -207,7 +209,7 @@ struct SenderSession: Sendable {
         connection,
         conversation.offer(
           summary.totals(next, isEstimate: !facts.transfer[next].refusedRoots.isEmpty),
-          mayRefuse: summary.contents.mayBeRefused, earlier: facts.transfer[next].earlier)))
+          earlier: facts.transfer[next].earlier)))
   }
 
   /// The part to offer behind the running one.
@@ -276,7 +278,8 @@ struct SenderSession: Sendable {
       streams = StreamPlan(number, verdict, fixed: facts.settings.streams, count: facts.transfer.streams, now: now)
       streams?.open(now, &actions)
       let takesAddresses = peer.features.intersection(facts.settings.greeting.features).contains(.addresses)
-      direct.begin(takesAddresses ? meeting.own?.addresses : nil, &streams)
+      own = takesAddresses ? meeting.own?.addresses : nil
+      if let told, own != nil { streams?.told(told) }
     } else {
       streams?.beginPart(now)
     }
@@ -346,7 +349,7 @@ struct SenderSession: Sendable {
   private mutating func sayRest(_ transfer: inout SenderEngine.OutgoingTransfer, _ actions: inout [SenderEngine.Action])
   {
     guard let page = rest?.takePage() else { return }
-    if !page.isEmpty { actions.append(.say(connection, conversation.drop(page))) }
+    if !page.isEmpty { actions.append(.say(connection, conversation.say(.drop(page)))) }
     sayFinish(&transfer, &actions)
   }
 
@@ -357,7 +360,7 @@ struct SenderSession: Sendable {
     self.rest = nil
     transfer[part].finish = rest.finish
     actions += [
-      .say(connection, conversation.finish(rest.finish)),
+      .say(connection, conversation.say(.finish(rest.finish))),
       .tellProgress(number, .verifying, total: total, fraction: nil),
     ]
   }
@@ -390,8 +393,16 @@ struct SenderSession: Sendable {
     tellDataConnection(&actions)
   }
 
+  /// Tells the user when the data takes another connection.
   private mutating func tellDataConnection(_ actions: inout [SenderEngine.Action]) {
-    if conversation.isStreaming { direct.tell(streams?.directAddress, relay: meeting.relay, &actions) }
+    let address = streams?.directAddress
+    guard conversation.isStreaming, shown != address else { return }
+    shown = address
+    if let address {
+      actions.append(.tell(.dataConnection(.direct(isIPv6: address.isIPv6))))
+    } else if let relay = meeting.relay {
+      actions.append(.tell(.dataConnection(.relay(relay))))
+    }
   }
 
   private mutating func ended(
@@ -423,8 +434,10 @@ struct SenderSession: Sendable {
   ) throws(Failure) {
     if let failure, now >= failure.until { throw failure.fault }
     streams?.moveOn(isSending: conversation.isStreaming, now, &actions)
-    if conversation.isStreaming {
-      direct.tryAll(by: &streams, within: &facts.addressBudget, on: connection, now, &actions)
+    if conversation.isStreaming, let own {
+      var round: [SenderEngine.Action] = []
+      streams?.tryAddresses(within: &facts.addressBudget, now, &round)
+      if !round.isEmpty { actions += [.say(connection, .addresses(own))] + round }
     }
     if conversation.isStreaming, now >= nextProgress {
       nextProgress = now + Self.progressPause

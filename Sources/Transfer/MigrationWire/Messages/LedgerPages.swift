@@ -43,26 +43,9 @@ package struct Held: Equatable, Sendable {
   }
 }
 
-/// Protocol §6.5: marks of held items that the source no longer has in that generation.
-package struct Drop: Equatable, Sendable {
-  /// Strictly ascending.
-  package let marks: [Mark]
-
-  package init(marks: [Mark]) { self.marks = marks }
-
-  init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
-    var reader = ByteReader(range, of: "a list of dropped items")
-    marks = try reader.marks(bytes, "a list of dropped items")
-  }
-
-  func write(to writer: inout ByteWriter) {
-    for mark in marks { writer.u128(mark) }
-  }
-}
-
 extension ByteReader {
   /// Reads marks up to the end: at least one, ascending.
-  fileprivate mutating func marks(_ bytes: Span<UInt8>, _ subject: String) throws(Violation) -> [Mark] {
+  mutating func marks(_ bytes: Span<UInt8>, _ subject: String) throws(Violation) -> [Mark] {
     let count = remaining / 16
     guard count <= Limits.marksInFrame else { throw Violation(.limit, subject) }
     guard count > 0 else { throw Violation(.truncated, subject) }

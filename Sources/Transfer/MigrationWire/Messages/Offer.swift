@@ -214,6 +214,9 @@ package struct Failed: Equatable, Sendable {
     close = try Close(fields, subject, besides: [Self.tag])
   }
 
+  /// The answer of the other end.
+  package var answer: Failed { Failed(part: part, Close(close.code)) }
+
   private static let tag: UInt8 = 9
 
   func write(to writer: inout ByteWriter) {

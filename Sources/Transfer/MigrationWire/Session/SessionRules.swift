@@ -33,12 +33,7 @@ extension Offer.Contents {
 
 extension Part {
   /// Whether the receiver may refuse items: parts of kind 1 and 3 (Protocol §9.8).
-  var mayBeRefused: Bool {
-    switch contents {
-    case .folders, .role, .files: true
-    case .app, .unknown: false
-    }
-  }
+  var mayBeRefused: Bool { offered?.mayBeRefused == true }
 }
 
 /// Decides when to send a PING, and when the other end counts as dead (Protocol §7.4). Times are
@@ -73,7 +68,7 @@ package struct Heartbeat: Equatable, Sendable {
   }
 }
 
-extension SenderConversation {
+extension Conversation {
   /// The order of a ledger's messages (Protocol §6.4), and their limits (Protocol §11).
   struct LedgerOrder: Equatable, Sendable {
     private var room: UInt64
