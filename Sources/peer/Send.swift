@@ -252,6 +252,9 @@ func runSend(_ options: SendOptions, _ output: Output) throws(Failure) -> Transf
     output.list(in: listFile)
     // A stop that ends the program early may keep the sources longer than this function.
     defer { parts.end() }
+    let left = tries > 1 ? CodeEntry.tries - tries + 1 : nil
+    let (source, hasRelay) = (options.code, transfer.relay != nil)
+    let place = Condition(transfer.target)
     do throws(Failure) {
       let result = try PeerSender.send(parts.sources, transfer, memory: TransferStore(home: home)) {
         end.note($0)
@@ -261,15 +264,15 @@ func runSend(_ options: SendOptions, _ output: Output) throws(Failure) -> Transf
           output.hurry()
           stop(kind)
         }
-      } choosing: { (found, ends) throws(Failure) in
-        try ChoiceEntry.choose(among: found, output, unless: [interruption.raw] + ends)
-      } code: { (device, ends) throws(Failure) in
-        let typed = try CodeEntry.read(
-          options.code, of: device, output, left: tries > 1 ? CodeEntry.tries - tries + 1 : nil,
-          unless: [interruption.raw] + ends)
-        transfer.target =
-          transfer.relay != nil && typed.place != nil
-          ? .relay : .host(HostAndPort(host: device.host, port: device.port), label: device.name)
+      } choosing: { (found, end) throws(Failure) in
+        try ChoiceEntry.choose(among: found, output, unless: [interruption.raw, end])
+      } code: { (device, end) throws(Failure) in
+        let typed = try CodeEntry.read(source, of: device, output, left: left, unless: [interruption.raw, end])
+        place.withLock { place in
+          place =
+            hasRelay && typed.place != nil
+            ? .relay : .host(HostAndPort(host: device.host, port: device.port), label: device.name)
+        }
         return typed
       }
       if let everything {
@@ -279,6 +282,7 @@ func runSend(_ options: SendOptions, _ output: Output) throws(Failure) -> Transf
       return result
     } catch {
       // A person may type another code for the same device.
+      transfer.target = place.withLock { $0 }
       guard error == AbortReason.codeMismatch.failure, options.code.isTyped, tries < CodeEntry.tries else {
         throw Firewall.find().explaining(error)
       }

@@ -82,15 +82,15 @@ extension TransferResult {
         think("answer")
         return .yes()
       })
-    let sender = Sender(
-      Sender.Options(to: try receiver.port()), sources: [try FolderSource(paths: [source.at("file")])]
-    ) { _ in }
-    try sender.prepare()
     let code = try receiver.events.code()
-    let sent = try sender.run { (_) throws(Failure) in
+    let sender = try Sender(
+      Sender.Options(to: try receiver.port()), sources: [try FolderSource(paths: [source.at("file")])]
+    ) { _ in
+    } code: { (_, _) throws(Failure) in
       think("code")
       return TypedCode(code: code)
     }
+    let sent = try sender.run()
     let got = try receiver.result()
     let answered = try #require(ready.withLock { $0["answer"] })
     expect(ready.withLock { $0.count }, is: 2)

@@ -41,18 +41,16 @@ private final class SimulatedSearch: NearbySearch {
       device("other", closed.number), device("new", try receiver.port()),
       NearbyDevice(label: "x", instance: nil, addresses: []),
     ])
-    let sender = Sender(options, searching: search, sources: [try FolderSource(paths: [source.at("file")])]) { _ in }
-    try sender.prepare()
     let asked = Mutex<[String]>([])
-    let end = try RunningThread("sender") {
-      try sender.run(choosing: { (found) throws(Failure) in
-        asked.withLock { $0 += found.map(\.shown) }
-        return 1
-      }) { (device) throws(Failure) in
-        asked.withLock { $0.append("code of \(device.shown)") }
-        return TypedCode(code: code)
-      }
+    let sender = try Sender(options, searching: search, sources: [try FolderSource(paths: [source.at("file")])]) { _ in
+    } choosing: { (found, _) throws(Failure) in
+      asked.withLock { $0 += found.map(\.shown) }
+      return 1
+    } code: { (device, _) throws(Failure) in
+      asked.withLock { $0.append("code of \(device.shown)") }
+      return TypedCode(code: code)
     }
+    let end = try RunningThread("sender") { try sender.run() }
     let sent = try end.value()
     expect(try receiver.result().total, is: sent.total)
     expect(asked.withLock { $0 }, is: ["other (127.0.0.1)", "new (127.0.0.1)", "code of new (127.0.0.1)"])
@@ -63,15 +61,14 @@ private final class SimulatedSearch: NearbySearch {
     let source = try Scratch()
     source.write("file", patternData(10))
     let events = Events()
-    let sender = Sender(
+    let sender = try Sender(
       options, searching: SimulatedSearch([]), sources: [try FolderSource(paths: [source.at("file")])]
     ) {
       events.add($0)
+    } code: { (_, _) throws(Failure) in
+      throw Failure(.usage, "a code was asked for")
     }
-    try sender.prepare()
-    let end = try RunningThread("sender") {
-      try sender.run { (_) throws(Failure) in throw Failure(.usage, "a code was asked for") }
-    }
+    let end = try RunningThread("sender") { try sender.run() }
     let failure = #expect(throws: Failure.self) { try end.value() }
     expect(failure?.message, is: "no device is waiting on this network")
     expect(failure?.kind, is: .connectionLost)

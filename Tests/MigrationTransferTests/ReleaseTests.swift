@@ -61,10 +61,12 @@ private final class ObservedSource: ItemSource {
     source.write("tree/file", Array("hello".utf8))
     let receiver = try RunningReceiver(destination)
     let observed = ObservedSource(try FolderSource(paths: [source.at("tree")]))
-    let sender = Sender(Sender.Options(to: try receiver.port()), sources: [observed]) { _ in }
-    try sender.prepare()
     let code = try receiver.events.code()
-    _ = try RunningThread("sender") { try sender.run { (_) throws(Failure) in TypedCode(code: code) } }.value()
+    let sender = try Sender(Sender.Options(to: try receiver.port()), sources: [observed]) { _ in
+    } code: { (_, _) throws(Failure) in
+      TypedCode(code: code)
+    }
+    _ = try RunningThread("sender") { try sender.run() }.value()
     _ = try receiver.result()
     expect(observed.exports.count, is: 1)
     expect(observed.exports.areReleased())

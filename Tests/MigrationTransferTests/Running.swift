@@ -131,21 +131,15 @@ final class RunningSender: Sendable {
     seeing: @escaping @Sendable (TransferEvent) -> Void = { _ in }
   ) throws {
     let events = events
-    let sender = Sender(options, sources: sources, store: store) { event in
+    let sender = try Sender(options, sources: sources, store: store) { event in
       events.add(event)
       seeing(event)
+    } code: { (_, _) throws(Failure) in
+      guard let code else { throw Failure(.usage, "a code was asked for") }
+      return TypedCode(code: code)
     }
     self.sender = sender
-    try sender.prepare()
-    end = try RunningEnd(
-      "sender",
-      run: {
-        try sender.run { (_) throws(Failure) in
-          guard let code else { throw Failure(.usage, "a code was asked for") }
-          return TypedCode(code: code)
-        }
-      },
-      interrupt: { sender.stop(.interrupted) })
+    end = try RunningEnd("sender", run: { try sender.run() }, interrupt: { sender.stop(.interrupted) })
   }
 
   /// Sends to this machine.

@@ -37,12 +37,6 @@ private final class Gate: Sendable {
 
 /// The sender's loop, and workers that stand still, fail, or get no thread.
 @Suite struct SenderLoopTests {
-  private func sender(of source: StrangeSource, at port: UInt16) throws -> Sender {
-    let sender = Sender(Sender.Options(to: port), sources: [source]) { _ in }
-    try sender.prepare()
-    return sender
-  }
-
   @Test func `a source that cannot be walked ends the question for the code, and the run by its own failure`() throws {
     let isAsked = Gate()
     let source = StrangeSource { (_) throws(Failure) in
@@ -50,21 +44,20 @@ private final class Gate: Sendable {
       throw Failure(.source, "it is gone")
     }
     let listener = try ListeningSocket(on: .loopback(port: 0))
-    let sender = try sender(of: source, at: listener.port)
-    let end = try RunningThread("sender") {
-      try sender.run { (_) throws(Failure) in
-        isAsked.open()
-        var readiness: Poller.Readiness?
-        do throws(SystemError) {
-          var poller = try Poller()
-          readiness = try poller.wait(for: .readable, on: sender.endOfQuestion[0], until: soon())
-        } catch {
-          Issue.record(error)
-        }
-        expect(readiness, is: .readable)
-        throw Failure(.failed, "the question was ended")
+    let sender = try Sender(Sender.Options(to: listener.port), sources: [source]) { _ in
+    } code: { (_, end) throws(Failure) in
+      isAsked.open()
+      var readiness: Poller.Readiness?
+      do throws(SystemError) {
+        var poller = try Poller()
+        readiness = try poller.wait(for: .readable, on: end, until: soon())
+      } catch {
+        Issue.record(error)
       }
+      expect(readiness, is: .readable)
+      throw Failure(.failed, "the question was ended")
     }
+    let end = try RunningThread("sender") { try sender.run() }
     let failure = #expect(throws: Failure.self) { try end.value() }
     expect(failure?.kind, is: .usage)
     expect(failure?.message, is: "it is gone")
@@ -79,27 +72,29 @@ private final class Gate: Sendable {
     }
     // The walk would be waited for only behind a pairing.
     let listener = try ListeningSocket(on: .loopback(port: 0))
-    let sender = try sender(of: source, at: listener.port)
-    let end = try RunningThread("sender") {
-      try sender.run { (_) throws(Failure) in
-        sender.stop(.terminated)
-        return TypedCode(code: PairingCode(number: 1))
-      }
+    let asked = Gate()
+    let sender = try Sender(Sender.Options(to: listener.port), sources: [source]) { _ in
+    } code: { (_, _) throws(Failure) in
+      asked.open()
+      return TypedCode(code: PairingCode(number: 1))
     }
+    let end = try RunningThread("sender") { try sender.run() }
+    asked.pass()
+    sender.stop(.terminated)
     let failure = #expect(throws: Failure.self) { try end.value() }
     expect(failure?.kind, is: .terminated)
   }
 
   @Test func `a sender that is stopped before it begins ends at once`() throws {
-    let sender = Sender(
+    let sender = try Sender(
       Sender.Options(to: 1),
       sources: [StrangeSource { (_) throws(Failure) in throw Failure(.stopped, "stopped") }]
-    ) { _ in }
-    sender.stop(.interrupted)
-    try sender.prepare()
-    let end = try RunningThread("sender") {
-      try sender.run { (_) throws(Failure) in TypedCode(code: PairingCode(number: 1)) }
+    ) { _ in
+    } code: { (_, _) throws(Failure) in
+      TypedCode(code: PairingCode(number: 1))
     }
+    sender.stop(.interrupted)
+    let end = try RunningThread("sender") { try sender.run() }
     let failure = #expect(throws: Failure.self) { try end.value() }
     expect(failure?.kind, is: .interrupted)
   }
@@ -119,20 +114,18 @@ private final class Gate: Sendable {
         parts: [TransferRecord.Part()]))
     // Another device is at the address now.
     let receiver = try StrangeReceiver()
-    let sender = Sender(Sender.Options(to: receiver.port), sources: [source], store: store) { _ in }
-    try sender.prepare()
-    let end = try RunningThread("sender") {
-      try sender.run { (_) throws(Failure) in
-        let deadline = soon()
-        while BootInstant.now() < deadline {
-          // The worker that has dialled may not have returned.
-          if let entry = try? store.open(7, role: .sender) {
-            throw Failure(.failed, "\(entry.remembered.transfer) is free")
-          }
+    let sender = try Sender(Sender.Options(to: receiver.port), sources: [source], store: store) { _ in
+    } code: { (_, _) throws(Failure) in
+      let deadline = soon()
+      while BootInstant.now() < deadline {
+        // The worker that has dialled may not have returned.
+        if let entry = try? store.open(7, role: .sender) {
+          throw Failure(.failed, "\(entry.remembered.transfer) is free")
         }
-        throw Failure(.failed, "it is not free")
       }
+      throw Failure(.failed, "it is not free")
     }
+    let end = try RunningThread("sender") { try sender.run() }
     // The sender shows that one no certificate.
     #expect(throws: (any Error).self) { _ = try receiver.accept() }
     let failure = #expect(throws: Failure.self) { try end.value() }
@@ -165,9 +158,9 @@ private final class Gate: Sendable {
     let source = StrangeSource { (_) throws(Failure) in throw Failure(.stopped, "stopped") }
     let setup = SenderSetup(
       options: Sender.Options(to: 1), search: nil, sources: [source], store: nil, observer: { _ in },
-      queue: try EventQueue(),
-      caller: try SenderCaller())
-    let performer = SenderPerformer(setup)
+      choice: { (_, _) throws(Failure) in throw fault }, code: { (_, _) throws(Failure) in throw fault },
+      queue: try EventQueue())
+    let performer = try SenderPerformer(setup)
     let address = try SocketAddress.resolve(host: "127.0.0.1", port: 1, passive: false)[0]
     performer.keep(.addresses([address]))
     performer.keep(
@@ -180,6 +173,8 @@ private final class Gate: Sendable {
     let session = SessionNumber(7)
     let before: [(SenderEngine.Action, String)] = [
       (.walk, "walked"), (.lookUpUnfinished, "lookedUp"), (.look, "found"), (.probe(.probed), "probed"),
+      (.choose([]), "chosen"),
+      (.askCode(DeviceAddress(name: "a", host: "127.0.0.1", port: 1, instance: 0)), "codeEntered"),
       (.deriveSecret(PairingCode(number: 1)), "derived"), (.dial(.pair, at: .probed), "dialed"),
     ]
     let inSession: [(SenderEngine.Action, String)] = [

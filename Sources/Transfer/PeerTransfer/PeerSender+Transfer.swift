@@ -9,11 +9,10 @@ extension PeerSender {
   /// The program's choice of several devices.
   static func choice(
     among found: [DeviceAddress], _ choose: @escaping @Sendable ([PeerDevice]) async -> PeerDevice?,
-    unless ends: [CInt],
-    at priority: TaskPriority
+    until end: CInt, at priority: TaskPriority
   ) throws(Failure) -> Int {
     let devices = found.map { PeerDevice($0) }
-    guard let chosen = try answer(unless: ends, at: priority, { await choose(devices) }) else {
+    guard let chosen = try answer(until: end, at: priority, { await choose(devices) }) else {
       throw Failure(.interrupted, "interrupted before a device was chosen")
     }
     guard let index = chosen.flatMap({ devices.firstIndex(of: $0) }) else {
@@ -25,11 +24,11 @@ extension PeerSender {
 
   /// The program's code.
   static func code(
-    of device: DeviceAddress, _ code: @escaping @Sendable (PeerDevice) async -> PeerCode?, unless ends: [CInt],
+    of device: DeviceAddress, _ code: @escaping @Sendable (PeerDevice) async -> PeerCode?, until end: CInt,
     at priority: TaskPriority
   ) throws(Failure) -> PairingCode {
     let device = PeerDevice(device)
-    guard let given = try answer(unless: ends, at: priority, { await code(device) }) else {
+    guard let given = try answer(until: end, at: priority, { await code(device) }) else {
       throw Failure(.interrupted, "interrupted before the code was entered")
     }
     guard let given else { throw Failure(.pairing, "no code was entered") }

@@ -106,10 +106,10 @@ public final class PeerSender: Sendable {
         buffer.add($0)
       } stopping: { stop in
         running.stopping { stop(.interrupted) }
-      } choosing: { (found, ends) throws(Failure) in
-        try Self.choice(among: found, choose, unless: ends, at: priority)
-      } code: { (device, ends) throws(Failure) in
-        TypedCode(code: try Self.code(of: device, code, unless: ends, at: priority))
+      } choosing: { (found, end) throws(Failure) in
+        try Self.choice(among: found, choose, until: end, at: priority)
+      } code: { (device, end) throws(Failure) in
+        TypedCode(code: try Self.code(of: device, code, until: end, at: priority))
       }
     }
   }
@@ -118,24 +118,18 @@ public final class PeerSender: Sendable {
   ///
   /// - Parameters:
   ///   - stopping: gets the function that ends the transfer, before it begins.
-  ///   - choose: chooses one of several devices. Neither this answer nor a code is wanted any more
-  ///     when one of the descriptors becomes readable.
+  ///   - choose: chooses one of several devices.
   package static func send(
     _ sources: [any ItemSource], _ options: Sender.Options, searching search: any NearbySearch = NetworkSearch(),
     memory: TransferStore?, telling tell: @escaping @Sendable (TransferEvent) -> Void,
     stopping: (@escaping @Sendable (Failure.Kind) -> Void) -> Void,
-    choosing choose: ([DeviceAddress], [CInt]) throws(Failure) -> Int,
-    code: (DeviceAddress, [CInt]) throws(Failure) -> TypedCode
+    choosing choose: @escaping ReceiverAsker, code: @escaping CodeAsker
   ) throws(Failure) -> TransferResult {
-    let sender = Sender(options, searching: search, sources: sources, store: memory, observer: tell)
+    let sender = try Sender(
+      options, searching: search, sources: sources, store: memory, observer: tell, choosing: choose, code: code)
     // First, so that a run that is to end already learns it before a receiver answers.
     stopping { sender.stop($0) }
-    // The sources are scanned while the code is being typed.
-    try sender.prepare()
-    let ends = sender.endOfQuestion
-    return try sender.run(
-      choosing: { (found) throws(Failure) in try choose(found, ends) },
-      { (device) throws(Failure) in try code(device, ends) })
+    return try sender.run()
   }
 
   /// Searches this device's networks for devices that wait for a transfer.

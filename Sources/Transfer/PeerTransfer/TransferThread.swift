@@ -79,11 +79,11 @@ func blocking<Value: Sendable>(
   }
 }
 
-/// Asks the program a question that a task answers, on a thread that may wait; nil when a
+/// Asks the program a question that a task answers, on a thread that may wait; nil when the
 /// descriptor signals that the answer is no longer wanted. The task is then cancelled, without a
 /// wait for its end.
 func answer<Answer: Sendable>(
-  unless ends: [CInt], at priority: TaskPriority, _ question: @escaping @Sendable () async -> Answer
+  until end: CInt, at priority: TaskPriority, _ question: @escaping @Sendable () async -> Answer
 ) throws(Failure) -> Answer? {
   let given = Condition<Answer?>(nil)
   do throws(SystemError) {
@@ -95,7 +95,7 @@ func answer<Answer: Sendable>(
     }
     defer { task.cancel() }
     var poller = try Poller()
-    var interests = ([wakeup.raw] + ends).map { Poller.Interest($0, .readable) }
+    var interests = [wakeup.raw, end].map { Poller.Interest($0, .readable) }
     _ = try poller.wait(&interests, until: nil)
     return given.withLock { $0 }
   } catch {

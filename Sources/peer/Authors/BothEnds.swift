@@ -119,7 +119,7 @@ final class BothEnds: Sendable {
       if let stop { stopSender(stop) }
     } choosing: { (_, _) throws(Failure) in
       0
-    } code: { (_, _) throws(Failure) in
+    } code: { [self] (_, _) throws(Failure) in
       TypedCode(code: try awaited { $0.code })
     }
   }

@@ -105,7 +105,7 @@ enum Ends {
         sources, options, memory: TransferStore(home: Array(oldHome.utf8)), telling: { tell("sender", $0, failed) },
         stopping: $0,
         choosing: { (_, _) throws(Failure) in throw Failure(.usage, "there is nothing to choose") },
-        code: { (device, ends) throws(Failure) in try typed(code, at: device, unless: ends) })
+        code: { (device, end) throws(Failure) in try typed(code, at: device, until: end) })
     }
     world_say("sends \(result.total), \(result.removed), \(result.unsent) unsent")
     tellEnd(result.removed)
@@ -114,13 +114,13 @@ enum Ends {
 
   /// What a user types, who reads the code, and the receiver's place at a relay, on the new device.
   private static func typed(
-    _ code: PairingCode, at device: DeviceAddress, unless ends: [CInt]
+    _ code: PairingCode, at device: DeviceAddress, until end: CInt
   ) throws(Failure) -> TypedCode {
     guard device.isRelay else { return TypedCode(code: code) }
     for _ in 0..<240 {
       if let place = RelayPlace(number: UInt32(world_noticed())) { return TypedCode(place: place, code: code) }
-      var polled = ends.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-      if poll(&polled, nfds_t(polled.count), 500) > 0 { break }
+      var polled = pollfd(fd: end, events: Int16(POLLIN), revents: 0)
+      if poll(&polled, 1, 500) > 0 { break }
     }
     throw Failure(.interrupted, "the receiver shows no place")
   }

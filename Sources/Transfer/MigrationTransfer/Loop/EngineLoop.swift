@@ -169,6 +169,24 @@ final class EngineLoop<P: Performer> {
   }
 }
 
+/// Runs the loop of one end on a thread that is the loop's alone, and waits for what it returns.
+func onLoopThread<Value: Sendable>(
+  _ name: String, _ run: @escaping @Sendable () -> Value
+) throws(Failure) -> Value {
+  let ended = Condition<Value?>(nil)
+  do throws(SystemError) {
+    let thread = try OwnerThread(name: name) {
+      let value = run()
+      ended.withLock { $0 = value }
+    }
+    thread.join()
+  } catch {
+    throw Failure(error)
+  }
+  guard let value = ended.withLock({ $0 }) else { preconditionFailure("a loop ends by a result") }
+  return value
+}
+
 /// The clock of a loop, in seconds since the start of the machine, sleep included. Tests accelerate
 /// it.
 struct LoopClock: Equatable, Sendable {

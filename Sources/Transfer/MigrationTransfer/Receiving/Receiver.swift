@@ -135,37 +135,19 @@ package final class Receiver: Sendable {
   package func run() throws(Failure) -> TransferResult {
     // They hold locks for as long as they live: only the loop has them, and no frame below it.
     let entries = Handover(entries.withLock { exchange(&$0, with: []) })
-    let (setup, ended) = (setup, Condition<End?>(nil))
-    do {
-      let thread = try OwnerThread(name: "receiver") {
-        let end = Self.run(setup, entries)
-        ended.withLock { $0 = end }
+    let (result, deadline) = try onLoopThread("receiver") { [setup] () -> (TransferOutcome, BootInstant) in
+      do throws(SystemError) {
+        let performer = try ReceiverPerformer(setup, entries.take())
+        let loop = EngineLoop(
+          ReceiverEngine(setup.settings), performer, queue: setup.queue, workers: setup.workers, clock: setup.clock)
+        return (loop.run().result, performer.deadline)
+      } catch {
+        return (.failure(Failure(error)), .now())
       }
-      thread.join()
-    } catch {
-      throw Failure(error)
     }
-    guard let end = ended.withLock({ $0 }) else { preconditionFailure("a loop ends by a result") }
-    setup.workers.wait(until: end.deadline)
+    setup.workers.wait(until: deadline)
     // Their last results hold locks, too, also those that come later.
     setup.queue.close()
-    return try end.result.get()
-  }
-
-  /// The result of a run, and until when its workers are waited for.
-  private struct End: Sendable {
-    let result: TransferOutcome
-    let deadline: BootInstant
-  }
-
-  private static func run(_ setup: ReceiverSetup, _ entries: Handover<[FoundTransferRecord]>) -> End {
-    do throws(SystemError) {
-      let performer = try ReceiverPerformer(setup, entries.take())
-      let loop = EngineLoop(
-        ReceiverEngine(setup.settings), performer, queue: setup.queue, workers: setup.workers, clock: setup.clock)
-      return End(result: loop.run().result, deadline: performer.deadline)
-    } catch {
-      return End(result: .failure(Failure(error)), deadline: .now())
-    }
+    return try result.get()
   }
 }

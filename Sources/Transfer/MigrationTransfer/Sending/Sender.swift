@@ -69,128 +69,51 @@ package final class Sender: Sendable {
     }
   }
 
-  /// An error that prevents the sender from being made is reported when it begins.
-  private let setup: Result<SenderSetup, Failure>
+  private let setup: SenderSetup
 
   /// - Parameters:
   ///   - search: finds receivers in this network, where the sender has to look for them.
   ///   - sources: one for each part of the plan.
+  ///   - choice: asks which of several receivers is meant.
+  ///   - code: asks for the code that a device shows, only when there is no transfer to resume and the
+  ///     device answered.
   package init(
     _ options: Options, searching search: (any NearbySearch)? = nil, sources: [any ItemSource],
-    store: TransferStore? = nil, observer: @escaping @Sendable (TransferEvent) -> Void
-  ) {
-    do throws(SystemError) {
-      setup = .success(
-        SenderSetup(
-          options: options, search: search, sources: sources, store: store, observer: observer, queue: try EventQueue(),
-          caller: try SenderCaller()))
-    } catch {
-      setup = .failure(Failure(error))
-    }
-  }
-
-  /// Starts the loop, which walks the sources; meanwhile the code may be typed. Called once.
-  package func prepare() throws(Failure) {
-    let setup = try setup.get()
-    do throws(SystemError) {
-      try setup.workers.start("sender") {
-        let engine = SenderEngine(setup.options.settings(of: setup.sources))
-        let loop = EngineLoop(
-          engine, SenderPerformer(setup), queue: setup.queue, workers: setup.workers, clock: LoopClock())
-        let (result, running) = loop.run()
-        setup.caller.finish(result, leaving: running)
-      }
-    } catch {
-      throw Failure(error)
-    }
+    store: TransferStore? = nil, observer: @escaping @Sendable (TransferEvent) -> Void,
+    choosing choice: @escaping ReceiverAsker = { (_, _) throws(Failure) in 0 }, code: @escaping CodeAsker
+  ) throws(Failure) {
+    let queue: EventQueue<SenderPerformer.WorkerReport>
+    do throws(SystemError) { queue = try EventQueue() } catch { throw Failure(error) }
+    setup = SenderSetup(
+      options: options, search: search, sources: sources, store: store, observer: observer, choice: choice, code: code,
+      queue: queue)
   }
 
   /// Ends the transfer soon, from any thread.
-  package func stop(_ kind: Failure.Kind) {
-    if case .success(let setup) = setup { setup.post(.stop(kind)) }
-  }
+  package func stop(_ kind: Failure.Kind) { setup.post(.stop(kind)) }
 
-  /// The descriptor that becomes readable when the question for the code is withdrawn.
-  package var endOfQuestion: [CInt] { (try? setup.get()).map { [$0.caller.unasked.raw] } ?? [] }
-
-  /// Sends everything; blocks until the end. `choice` asks which of several receivers is meant.
-  /// `code` asks for the code that a device shows, only when there is no transfer to resume and the
-  /// device answered. Call `prepare` first.
-  package func run(
-    choosing choice: ([DeviceAddress]) throws(Failure) -> Int = { (_) throws(Failure) in 0 },
-    _ code: (DeviceAddress) throws(Failure) -> TypedCode
-  ) throws(Failure) -> TransferResult {
-    let setup = try setup.get()
-    while true {
-      switch setup.caller.next() {
-      case .askCode(let device):
-        do throws(Failure) {
-          let typed = try code(device)
-          setup.queue.post(Report(.codeEntered(.success(typed.code)), bringing: .place(typed.place)))
-        } catch {
-          setup.post(.codeEntered(.failure(error)))
-        }
-      case .choose(let found):
-        let chosen: Result<Int, Failure>
-        do throws(Failure) { chosen = .success(try choice(found)) } catch { chosen = .failure(error) }
-        setup.post(.chosen(chosen))
-      case .end(let result, let stuck):
-        // The engine has waited long enough for those; the others, and the loop, are about to
-        // return.
-        setup.workers.wait(until: .now().advanced(by: .seconds(EndLimits.unhurried)), leaving: stuck)
-        setup.queue.close()
-        return try result.get()
+  /// Sends everything. Blocks until the end. The sources are walked while the code is typed.
+  package func run() throws(Failure) -> TransferResult {
+    let (result, running) = try onLoopThread("sender") { [setup] () -> (TransferOutcome, Int) in
+      do throws(SystemError) {
+        let performer = try SenderPerformer(setup)
+        let engine = SenderEngine(setup.options.settings(of: setup.sources))
+        return EngineLoop(engine, performer, queue: setup.queue, workers: setup.workers, clock: LoopClock()).run()
+      } catch {
+        return (.failure(Failure(error)), 0)
       }
     }
+    // The engine has waited long enough for those that still run; the others are about to return.
+    setup.workers.wait(until: .now().advanced(by: .seconds(EndLimits.unhurried)), leaving: running)
+    setup.queue.close()
+    return try result.get()
   }
 }
 
-/// Connects the loop with the thread that has called the sender, which asks the user and waits for
-/// the end.
-final class SenderCaller: Sendable {
-  /// The next step of the caller's thread.
-  enum Task {
-    case askCode(DeviceAddress)
-    case choose([DeviceAddress])
-    /// The run has ended, and this number of workers still runs.
-    case end(TransferOutcome, leaving: Int)
-  }
+/// Asks the user which of several receivers is meant, on a thread that may wait; returns its position.
+///
+/// The answer is not needed any more when the descriptor becomes readable.
+package typealias ReceiverAsker = @Sendable (_ found: [DeviceAddress], _ until: CInt) throws(Failure) -> Int
 
-  private struct State: Sendable {
-    /// The question for the user.
-    var question: Task?
-    var end: Task?
-  }
-
-  /// Ends the wait for the user when the question is withdrawn.
-  let unasked: Wakeup
-  private let state = Condition(State())
-
-  init() throws(SystemError) { unasked = try Wakeup() }
-
-  /// Asks for the code that a device shows, or for one of several devices.
-  func ask(_ question: Task) {
-    state.withLock { $0.question = question }
-    state.signal()
-  }
-
-  /// Withdraws the question.
-  func stopAsking() { unasked.signal() }
-
-  /// Reports the end of the run, and how many workers still run. The first result counts.
-  func finish(_ result: TransferOutcome, leaving workers: Int) {
-    state.withLock { $0.end = $0.end ?? .end(result, leaving: workers) }
-    state.signal()
-  }
-
-  /// Waits for the next task.
-  func next() -> Task {
-    let task = state.wait { state -> Task? in
-      if let end = state.end { return end }
-      defer { state.question = nil }
-      return state.question
-    }
-    guard let task else { preconditionFailure("a wait without a deadline gives something") }
-    return task
-  }
-}
+/// Asks the user for the code that a device shows, in the same way.
+package typealias CodeAsker = @Sendable (_ device: DeviceAddress, _ until: CInt) throws(Failure) -> TypedCode

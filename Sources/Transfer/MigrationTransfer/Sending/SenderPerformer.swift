@@ -30,6 +30,8 @@ final class SenderPerformer: Performer {
   var controls = ControlConnections(LoopClock())
   var result: TransferOutcome?
   private let walkStop = StopSignal()
+  /// Ends the wait for the user's answer.
+  private let unasked: Wakeup
   /// Ends the running worker of `look`, `probe` or `dial` when it is set.
   private var dialStop: StopSignal?
   private var lastConnection: UInt64 = 0
@@ -49,8 +51,9 @@ final class SenderPerformer: Performer {
 
   private let watch: ForgettingWatch?
 
-  init(_ setup: SenderSetup) {
+  init(_ setup: SenderSetup) throws(SystemError) {
     self.setup = setup
+    unasked = try Wakeup()
     watch = try? ForgettingWatch { _ in setup.post(.forgotten) }
   }
 
@@ -58,11 +61,18 @@ final class SenderPerformer: Performer {
     switch action {
     case .walk: return walk()
     case .lookUpUnfinished: return lookUp()
-    case .choose(let found): setup.caller.ask(.choose(found))
-    case .askCode(let device): setup.caller.ask(.askCode(device))
+    case .choose(let found):
+      return SenderWorker("question") { [setup, unasked] in
+        Report(.chosen(.success(try setup.choice(found, unasked.raw))))
+      }
+    case .askCode(let device):
+      return SenderWorker("question") { [setup, unasked] in
+        let typed = try setup.code(device, unasked.raw)
+        return Report(.codeEntered(.success(typed.code)), bringing: .place(typed.place))
+      }
     case .stopPreparing:
       walkStop.set()
-      setup.caller.stopAsking()
+      unasked.signal()
     case .deriveSecret(let code): return derive(code)
     case .tell(let event, let part):
       setup.observer(event.placed { setup.sources[Int(part)].places?.place(of: $0) ?? $0 })
@@ -148,6 +158,7 @@ final class SenderPerformer: Performer {
 
   func end() {
     walkStop.set()
+    unasked.signal()
     watch?.end()
     dialStop?.set()
     for session in sessions.values { session.queue.stop() }

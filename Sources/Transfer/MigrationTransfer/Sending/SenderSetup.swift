@@ -11,9 +11,10 @@ struct SenderSetup: Sendable {
   let sources: [any ItemSource]
   let store: TransferStore?
   let observer: @Sendable (TransferEvent) -> Void
+  let choice: ReceiverAsker
+  let code: CodeAsker
   let queue: EventQueue<SenderPerformer.WorkerReport>
   let workers = Workers()
-  let caller: SenderCaller
 
   /// Reports an event to the loop.
   func post(_ event: SenderEngine.Event) { queue.post(Report(event)) }
