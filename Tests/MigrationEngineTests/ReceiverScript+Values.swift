@@ -47,7 +47,7 @@ extension ReceiverScript {
 
   static func admitted(held: Tally = Tally(), concluded: Tally? = nil) -> ReceiverEngine.Admitted {
     ReceiverEngine.Admitted(
-      keys: TransferKeys(hashKey: 2), traits: DestinationTraits(), held: held, concluded: concluded)
+      Accept(keys: TransferKeys(hashKey: 2), traits: DestinationTraits()), held: held, concluded: concluded)
   }
 
   static func refusal(_ name: String) -> NotStored { NotStored(path: path(name), generation: 1, .nameTooLong) }

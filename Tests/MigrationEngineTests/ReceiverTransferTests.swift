@@ -57,7 +57,7 @@ import Testing
     var script = Script.paired(settings)
     script.plan()
     expect(script.offer(), is: ["stage 1: part 0, 4 for 100, held 0/0, plain"])
-    let app = ReceiverEngine.Admitted(keys: TransferKeys(hashKey: 2), traits: nil, held: Tally())
+    let app = ReceiverEngine.Admitted(Accept(keys: TransferKeys(hashKey: 2)), held: Tally())
     expect(script.feed(.staged(number, .success(app))).first, is: "say 1 accept")
   }
 

@@ -31,12 +31,12 @@ enum Words {
     case .makeCode: "make code"
     case .forgetCode: "forget code"
     case .ask(.restart): "ask restart"
-    case .ask(.consent(let plan, let label, let address, _, _)):
+    case .ask(.consent(let question, _)):
       "ask consent to "
-        + plan.wanted.map { part in
+        + question.parts.map { part in
           "\(part.offer.items), \(part.room.availableBytes.map { "\($0)" } ?? "?") free"
             + (part.room.mostBytes.map { ", \($0) at most" } ?? "")
-        }.joined(separator: "; ") + " of \(label) at \(address)"
+        }.joined(separator: "; ") + " of \(question.label) at \(question.address)"
     case .withdrawQuestion: "withdraw question"
     case .converse(let id): "converse \(id.number)"
     case .say(let id, let message): "say \(id.number) \(text(message))"

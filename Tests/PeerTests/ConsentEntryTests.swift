@@ -1,10 +1,10 @@
 import Expectations
-import MigrationEngine
 import MigrationSystem
 import MigrationTransfer
 import MigrationWire
 import Testing
 
+@testable import MigrationEngine
 @testable import peer
 
 /// What a person, or a program, answers about the other device's plan.
@@ -34,12 +34,14 @@ import Testing
     let wanted = parts.indices.compactMap { number in
       Offer(estimated: parts[number]).map { offer in
         ReceiverEngine.WantedPart(
-          UInt16(number), parts[number], offer: offer,
+          number: UInt16(number), part: parts[number], offer: offer,
           room: ReceiverEngine.Examination(availableBytes: 7_000_000_000, arrival: arrivals[number]))
       }
     }
     return IncomingPlan(
-      ConsentQuestion(parts: wanted, label: "old\u{1B}", address: "192.0.2.7", answers: answers), allowing: options)
+      ConsentQuestion(
+        parts: wanted, refused: [], planned: 0, label: "old\u{1B}", address: "192.0.2.7", answers: answers,
+        isLater: false), allowing: options)
   }
 
   /// The answer of these lines, and the mistakes that stood with the questions.

@@ -1,7 +1,7 @@
-import MigrationEngine
 import MigrationTransfer
 import MigrationWire
 
+@testable import MigrationEngine
 @testable import peer
 
 /// The samples for the tests of both reports.

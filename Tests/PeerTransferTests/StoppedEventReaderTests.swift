@@ -1,10 +1,10 @@
 import Expectations
 import Glibc
-import MigrationEngine
 import MigrationWire
 import TestSupport
 import Testing
 
+@testable import MigrationEngine
 @testable import PeerTransfer
 
 /// A program that does not read its events, or stops reading.

@@ -7,7 +7,7 @@ package struct TransferResult: Equatable, Sendable {
   /// count.
   package let sentBytes: UInt64
   /// Bytes that compression saved on the wire in this run.
-  package let savedBytes: UInt64
+  package var savedBytes: UInt64 = 0
   /// Bytes of content that earlier sessions had delivered when the last one began.
   package let heldBytes: UInt64
   /// Seconds from the first byte of data to the last message.
@@ -17,49 +17,26 @@ package struct TransferResult: Equatable, Sendable {
   /// The properties that the destination could not hold, with their counts.
   package let losses: [Done.Loss]
   /// The items left out because the destination has them, or has other items of the same names.
-  package let leftOut: LeftOut
+  package var leftOut = LeftOut()
   /// How many items the destination could not hold.
-  package let notStored: UInt64
+  package var notStored: UInt64 = 0
   /// How many items were stored under other names, because their own were taken.
-  package let renamed: UInt64
+  package var renamed: UInt64 = 0
   /// The items of the source that were moved or removed at the destination since they arrived.
-  package let removed: Done.Removed
+  package var removed = Done.Removed()
   /// Attributes of the source that are not transferred.
-  package let lostAttributes: [LostAttribute]
+  package var lostAttributes: [LostAttribute] = []
   /// By when everything had arrived, in seconds since 1970, if an earlier run concluded the
   /// transfer and nothing is sent in this one.
-  package let concludedAt: Int64?
+  package var concludedAt: Int64?
   /// How many parts, and how many roots of the other parts, were not taken or have failed.
-  package let failedParts: Int
+  package var failedParts = 0
   /// How many parts were changed at the destination, while the source has nothing newer.
-  package let presentParts: Int
+  package var presentParts = 0
 
   /// The result of a part that is not sent, since the source has nothing newer.
   static let present = TransferResult(
     total: Tally(), sentBytes: 0, heldBytes: 0, seconds: 0, unsent: 0, losses: [], presentParts: 1)
-
-  package init(
-    total: Tally, sentBytes: UInt64, savedBytes: UInt64 = 0, heldBytes: UInt64, seconds: Double, unsent: UInt64,
-    losses: [Done.Loss], leftOut: LeftOut = LeftOut(), notStored: UInt64 = 0, renamed: UInt64 = 0,
-    removed: Done.Removed = Done.Removed(),
-    lostAttributes: [LostAttribute] = [], concludedAt: Int64? = nil, failedParts: Int = 0, presentParts: Int = 0
-  ) {
-    self.renamed = renamed
-    self.removed = removed
-    self.failedParts = failedParts
-    self.presentParts = presentParts
-    self.concludedAt = concludedAt
-    self.lostAttributes = lostAttributes
-    self.notStored = notStored
-    self.leftOut = leftOut
-    self.total = total
-    self.sentBytes = sentBytes
-    self.savedBytes = savedBytes
-    self.heldBytes = heldBytes
-    self.seconds = seconds
-    self.unsent = unsent
-    self.losses = losses
-  }
 }
 
 /// The end of one of several parts, for the user.

@@ -82,13 +82,10 @@ extension ReceiverEngine {
       let refused = judgement.sorted { $0.key < $1.key }.compactMap { number, result in
         result.failure.map { RefusedPart(plan.parts[Int(number)], $0) }
       }
-      let question = Question.consent(
-        WantedPlan(
-          wanted: self.wanted(of: plan, judgement), refused: refused, count: plan.parts.count,
-          isLater: session.isOfDevice),
-        label: session.label, address: session.remote.address,
-        client: transfer.client, answers: consent)
-      return (.consent(number), question)
+      let question = ConsentQuestion(
+        parts: self.wanted(of: plan, judgement), refused: refused, planned: plan.parts.count, label: session.label,
+        address: session.remote.address, answers: consent, isLater: session.isOfDevice)
+      return (.consent(number), .consent(question, client: transfer.client))
     }
     if isInviting, !phase.isEngaged, codes.isExhausted { wanted.append((.restart, .restart)) }
     return wanted

@@ -272,21 +272,9 @@ extension ReceiverEngine {
   package enum Question: Equatable, Sendable {
     /// Whether to show codes again.
     case restart
-    /// Whether to accept these parts of a new transfer of the device with this key. If the user
-    /// refuses, the receiver no longer expects that device. `answers` has the earlier answers of a
-    /// person.
-    case consent(WantedPlan, label: String, address: String, client: KeyFingerprint, answers: Consent)
-  }
-
-  /// The parts of a plan that the receiver could take.
-  package struct WantedPlan: Equatable, Sendable {
-    package let wanted: [WantedPart]
-    /// The others that were judged, and why they cannot be taken.
-    package let refused: [RefusedPart]
-    /// How many parts the plan has.
-    package let count: Int
-    /// Whether the device is known from an earlier transfer.
-    package let isLater: Bool
+    /// Whether to accept a new transfer of the device with this key. If the user refuses, the receiver no
+    /// longer expects that device.
+    case consent(ConsentQuestion, client: KeyFingerprint)
   }
 
   /// Whether items that were moved or removed here arrive again, by the numbers of parts and the

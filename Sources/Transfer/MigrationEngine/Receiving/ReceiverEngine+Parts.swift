@@ -111,7 +111,7 @@ extension ReceiverEngine {
     judgement.keys.sorted().compactMap { number in
       let part = plan.parts[Int(number)]
       guard case .success(let room)? = judgement[number], let offer = Offer(estimated: part) else { return nil }
-      return WantedPart(number, part, offer: offer, room: room)
+      return WantedPart(number: number, part: part, offer: offer, room: room)
     }
   }
 
@@ -259,18 +259,16 @@ extension ReceiverEngine {
         sessions[number]?.stage = .due(totals)
         continueImport(of: session.transfer, total)
       } else if session.isTalking {
-        accept(admitted, number)
+        accept(admitted.accept, number)
       }
     case .failure(let fault) where fault.code == .reserved: waitForReservations(number, by: fault)
     case .failure(let fault): failPart(number, by: fault)
     }
   }
 
-  private mutating func accept(_ admitted: Admitted, _ number: SessionNumber) {
+  private mutating func accept(_ accept: Accept, _ number: SessionNumber) {
     sessions[number]?.stage = .none
-    sessions[number]?.namesAbsent = admitted.namesAbsent
-    let accept = Accept(
-      keys: admitted.keys, traits: admitted.traits, flags: admitted.namesAbsent ? .namesAbsent : [])
+    sessions[number]?.namesAbsent = accept.flags.contains(.namesAbsent)
     say(.accept(accept), number)
     act(.sync(number))
     act(.readLedger(number))

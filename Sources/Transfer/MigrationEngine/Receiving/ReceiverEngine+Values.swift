@@ -113,26 +113,17 @@ extension ReceiverEngine {
 
   /// The facts with which an accepted part begins.
   package struct Admitted: Sendable {
-    package let keys: TransferKeys
-    /// The items that the destination can hold; nil for an app, whose items cannot be refused.
-    package let traits: DestinationTraits?
+    /// The answer to the offer.
+    package let accept: Accept
     package let held: Tally
     /// The named items of earlier sessions that the destination cannot store; nil where the engine
     /// knows them. The worker of the import of a concluded part reports them.
     package let refusals: [NotStored]?
     /// The total of a part that had arrived completely, and whose import is tried again.
     package let concluded: Tally?
-    /// Whether the sender has to name the earlier items that it does not have any more.
-    package let namesAbsent: Bool
 
-    package init(
-      keys: TransferKeys, traits: DestinationTraits?, held: Tally, refusals: [NotStored]? = nil,
-      concluded: Tally? = nil,
-      namesAbsent: Bool = false
-    ) {
-      self.namesAbsent = namesAbsent
-      self.keys = keys
-      self.traits = traits
+    package init(_ accept: Accept, held: Tally, refusals: [NotStored]? = nil, concluded: Tally? = nil) {
+      self.accept = accept
       self.held = held
       self.refusals = refusals
       self.concluded = concluded
@@ -163,13 +154,6 @@ extension ReceiverEngine {
     /// The part by its estimates.
     package let offer: Offer
     package let room: Examination
-
-    package init(_ number: UInt16, _ part: Part, offer: Offer, room: Examination) {
-      self.number = number
-      self.part = part
-      self.offer = offer
-      self.room = room
-    }
   }
 
   /// The values that the record of a plan has.
@@ -201,6 +185,24 @@ extension ReceiverEngine {
     /// Whether the sender can send newer versions of files as differences.
     package let takesBases: Bool
   }
+}
+
+/// The sender's plan, as the question to this device's user shows it. Texts are exact; the asker
+/// escapes them.
+package struct ConsentQuestion: Equatable, Sendable {
+  /// The parts that can be taken.
+  package let parts: [ReceiverEngine.WantedPart]
+  /// The others that were judged, and why they cannot be taken.
+  package let refused: [ReceiverEngine.RefusedPart]
+  /// How many parts the plan has.
+  package let planned: Int
+  /// The other device's label.
+  package let label: String
+  package let address: String
+  /// The earlier answers of a person.
+  package let answers: Consent
+  /// Whether the device is known from an earlier transfer.
+  package let isLater: Bool
 }
 
 /// The addresses of a receiver: host texts without a port, most useful first.

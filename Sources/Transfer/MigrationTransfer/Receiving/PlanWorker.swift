@@ -230,11 +230,12 @@ struct PlanWorker: Sendable {
     _ refusals: [NotStored] = [], concluded: Tally? = nil
   ) -> ReceiverPerformer.WorkerReport {
     guard let staging else { preconditionFailure("a part is staged") }
-    let admitted = ReceiverEngine.Admitted(
+    // An app's items cannot be refused.
+    let accept = Accept(
       keys: staging.keys, traits: order.offer.contents.mayBeRefused ? staging.abilities.traits : nil,
-      held: staging.held, refusals: refusals, concluded: concluded, namesAbsent: staging.arrivals?.isEmpty == false)
+      flags: staging.arrivals?.isEmpty == false ? .namesAbsent : [])
     return Report(
-      .staged(session, .success(admitted)),
+      .staged(session, .success(.init(accept, held: staging.held, refusals: refusals, concluded: concluded))),
       bringing: part.map { .part(session, transfer, $0, isCompressible: order.isCompressible) })
   }
 

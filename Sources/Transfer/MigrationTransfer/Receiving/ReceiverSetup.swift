@@ -157,37 +157,6 @@ struct ReceiverSetup: Sendable {
   }
 }
 
-/// The sender's plan, as the question to this device's user shows it. Texts are exact; the asker
-/// escapes them.
-package struct ConsentQuestion: Sendable {
-  /// The parts that can be taken.
-  package let parts: [ReceiverEngine.WantedPart]
-  /// The others that were judged, and why they cannot be taken.
-  package let refused: [ReceiverEngine.RefusedPart]
-  /// The other device's label.
-  package let label: String
-  package let address: String
-  /// The earlier answers of a person.
-  package let answers: Consent
-  /// How many parts the plan has.
-  package let planned: Int
-  /// Whether the device is known from an earlier transfer.
-  package let isLater: Bool
-
-  package init(
-    parts: [ReceiverEngine.WantedPart], refused: [ReceiverEngine.RefusedPart] = [], of planned: Int = 0, label: String,
-    address: String, answers: Consent = Consent(), isLater: Bool = false
-  ) {
-    self.refused = refused
-    self.planned = planned
-    self.isLater = isLater
-    self.answers = answers
-    self.parts = parts
-    self.label = label
-    self.address = address
-  }
-}
-
 /// The user's answer about a new transfer.
 package enum ConsentAnswer: Equatable, Sendable {
   case no

@@ -24,12 +24,9 @@ extension ReceiverSetup {
 
   /// Asks the user of this device. The question ends when `ending` is signalled.
   func ask(_ question: ReceiverEngine.Question, until ending: Wakeup) -> ReceiverPerformer.WorkerReport {
-    guard case .consent(let plan, let label, let address, let client, let answers) = question else {
+    guard case .consent(let asked, let client) = question else {
       return Report(.answered(helpers.restart?(ending.raw)))
     }
-    let asked = ConsentQuestion(
-      parts: plan.wanted, refused: plan.refused, of: plan.count, label: label, address: address, answers: answers,
-      isLater: plan.isLater)
     switch helpers.consent?(asked, ending.raw) {
     case nil: return Report(.answered(nil))
     case .no?:

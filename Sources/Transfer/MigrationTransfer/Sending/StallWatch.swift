@@ -13,12 +13,6 @@ package struct StallWatch: Equatable {
     var taken: UInt64 = 0
     /// The number of those bytes that the other end's kernel has not confirmed.
     var waiting = 0
-
-    package init(underWay: UInt64 = 0, taken: UInt64 = 0, waiting: Int = 0) {
-      self.underWay = underWay
-      self.taken = taken
-      self.waiting = waiting
-    }
   }
 
   /// The first time limit without movement, in seconds.
