@@ -39,7 +39,10 @@ import Testing
     }
     let earlier = ReceiverEngine.EarlierTransfer(
       identifier: 1, client: Script.key(1), plan: Plan(parts),
-      finished: [3: .init(done: Done(total: Tally(items: 1, bytes: 44)))], part: 1)
+      parts: [
+        PartRecord(), PartRecord(), PartRecord(),
+        PartRecord(finished: PartRecord.Finished(done: Done(total: Tally(items: 1, bytes: 44)), at: 0)),
+      ], part: 1)
     var transfer = IncomingTransfer(earlier)
     func progress(_ arrived: UInt64) -> TransferProgress {
       TransferProgress(
@@ -541,13 +544,14 @@ import Testing
   }
 
   @Test func `roots that an earlier run has left out of a part are still not there`() throws {
-    let finished = ReceiverEngine.EarlierTransfer.Finished(done: Script.done, refusedRoots: 2)
+    let finished = PartRecord(refusedRoots: 2, finished: PartRecord.Finished(done: Script.done, at: 0))
     let done = ReceiverEngine.EarlierTransfer(
-      identifier: 77, client: Script.key(1), plan: Script.plan(parts: 1), finished: [0: finished])
+      identifier: 77, client: Script.key(1), plan: Script.plan(parts: 1), parts: [finished])
     expect(try IncomingTransfer(done).outcome?.get().failedParts, is: 2)
     var importing = IncomingTransfer(
       ReceiverEngine.EarlierTransfer(
-        identifier: 77, client: Script.key(1), plan: Script.plan(parts: 1), concluded: Script.whole, refusedRoots: 1))
+        identifier: 77, client: Script.key(1), plan: Script.plan(parts: 1), parts: [PartRecord(refusedRoots: 1)],
+        concluded: Script.whole))
     importing.imported(Script.done, [])
     expect(try importing.outcome?.get().failedParts, is: 1)
   }

@@ -61,10 +61,10 @@ extension ReceiverScript {
     _ identifier: TransferID, key number: UInt8, held: Tally = Tally(items: 2, bytes: 20), parts: Int = 1,
     part: UInt16 = 0, finished: [UInt16] = [], notStored: [NotStored] = [], isHeld: Bool = true, concluded: Tally? = nil
   ) -> ReceiverEngine.EarlierTransfer {
-    let end = ReceiverEngine.EarlierTransfer.Finished(done: done, unsent: 3, notStored: notStored, at: 1200)
+    let end = PartRecord(unsent: 3, notStored: notStored, finished: PartRecord.Finished(done: done, at: 1200))
     return ReceiverEngine.EarlierTransfer(
       identifier: identifier, client: key(number), host: "10.0.0.\(number)", plan: plan(parts: parts),
-      finished: Dictionary(uniqueKeysWithValues: finished.map { ($0, end) }), part: part, held: held, unsent: 3,
+      parts: (0..<UInt16(parts)).map { finished.contains($0) ? end : PartRecord(unsent: 3) }, part: part, held: held,
       concluded: concluded, isHeld: isHeld)
   }
 

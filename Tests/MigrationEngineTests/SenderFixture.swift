@@ -66,10 +66,11 @@ enum Fixture {
     refusals: [NotStored] = [], address: String = "", parts: Int = 1
   ) -> SenderEngine.EarlierTransfer {
     SenderEngine.EarlierTransfer(
-      identifier: identifier, receiver: receiver, address: address,
+      identifier: identifier, receiver: receiver, address: address, lastSeen: 1200,
       parts: Array(
-        repeating: SenderEngine.EarlierTransfer.Part(
-          unsent: unsent, lastSeen: 1200, done: done, refusals: refusals), count: parts))
+        repeating: PartRecord(
+          unsent: unsent, notStored: refusals, finished: done.map { PartRecord.Finished(done: $0, at: 1200) }),
+        count: parts))
   }
 
   static func failure(_ words: String) -> Failure { Failure(.failed, words) }

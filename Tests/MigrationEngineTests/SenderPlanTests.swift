@@ -80,7 +80,7 @@ import Testing
     let known = SenderEngine.EarlierTransfer(
       identifier: 7, receiver: Fixture.receiver,
       parts: [
-        SenderEngine.EarlierTransfer.Part(done: Fixture.done, refusedRoots: 2), SenderEngine.EarlierTransfer.Part(),
+        PartRecord(refusedRoots: 2, finished: PartRecord.Finished(done: Fixture.done, at: 0)), PartRecord(),
       ])
     var trial = SenderTrial()
     trial.sources = Array(sources.prefix(2))

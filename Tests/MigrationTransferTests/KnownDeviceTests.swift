@@ -76,7 +76,7 @@ import Testing
           .folders([Root(kind: .file, name: Array("a".utf8))]), name: "a",
           sources: try FolderSource(paths: [source.at("a")]).identities(by: sending.naming()))
       ]),
-      parts: [TransferRecord.Part()])
+      parts: [PartRecord()])
     remembered.parts[0].finished = .init(
       done: Done(total: Tally(items: 1, bytes: 5)), at: Timestamp.coarseNow().seconds)
     _ = try sending.create(remembered)

@@ -134,7 +134,7 @@ private final class Barrier: Sendable {
           .folders([Root(kind: .directory, name: Array("tree".utf8))]), name: "tree",
           sources: try FolderSource(paths: [pair.source.at("tree")]).identities(by: pair.sendingStore.naming()))
       ]),
-      parts: [TransferRecord.Part()])
+      parts: [PartRecord()])
     remembered.parts[0].finished = .init(
       done: Done(total: Tally(items: 3, bytes: 4)), at: Timestamp.coarseNow().seconds)
     remembered.parts[0].unsent = 1
@@ -166,7 +166,7 @@ private final class Barrier: Sendable {
         address: "", started: 1, lastSeen: 2, total: Tally(items: 3, bytes: 4), held: Tally(),
         subject: .destination(try StagingArea(at: Array(pair.destination.path.utf8)).place(), port: 1),
         plan: Plan([Part(.folders([Root(kind: .directory, name: [0x61])]), name: "a")]),
-        parts: [TransferRecord.Part()]))
+        parts: [PartRecord()]))
     let receiver = try pair.receiver()
     let sender = try pair.sender(to: try receiver.port(), code: try receiver.events.code())
     _ = try sender.result()

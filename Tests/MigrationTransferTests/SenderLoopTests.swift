@@ -111,7 +111,7 @@ private final class Gate: Sendable {
         address: "",
         started: 1, lastSeen: 2, total: Tally(), held: Tally(), subject: .sources(try source.origin()),
         plan: Plan([Part(.folders([Root(kind: .file, name: Array("file".utf8))]), name: "file")]),
-        parts: [TransferRecord.Part()]))
+        parts: [PartRecord()]))
     // Another device is at the address now.
     let receiver = try StrangeReceiver()
     let sender = try Sender(Sender.Options(to: receiver.port), sources: [source], store: store) { _ in

@@ -25,7 +25,7 @@ import Testing
       transfer: transfer, role: .sender, identity: try identity.encoded(), peer: identity.fingerprint, label: "Ärmel",
       address: "192.0.2.7:47470", started: 1000, lastSeen: 2000 + Int64(truncatingIfNeeded: transfer),
       total: Tally(items: 3, bytes: 4), held: Tally(items: 1, bytes: 2),
-      subject: .sources(sources.map { Array($0.utf8) }), plan: Self.plan, parts: [TransferRecord.Part()])
+      subject: .sources(sources.map { Array($0.utf8) }), plan: Self.plan, parts: [PartRecord()])
   }
 
   private static let plan = Plan([Part(.folders([Root(kind: .file, name: [0x61, 0xFF])]), name: "a")])
@@ -43,7 +43,7 @@ import Testing
     remembered = TransferRecord(
       transfer: transfer, role: .receiver, identity: remembered.identity, peer: remembered.peer, label: "",
       address: "192.0.2.9:1", started: 1, lastSeen: 2, total: remembered.total, held: remembered.held,
-      subject: .destination(path, port: 47471), plan: Self.plan, parts: [TransferRecord.Part()])
+      subject: .destination(path, port: 47471), plan: Self.plan, parts: [PartRecord()])
     remembered.parts[0].begun = .init(
       keys: TransferKeys(hashKey: 6), totals: PartTotals(items: 1, bytes: 2, allocated: 3))
     remembered.parts[0].finished = done.map { .init(done: Done(total: Tally(items: 1, bytes: 2)), at: $0) }
@@ -89,24 +89,6 @@ import Testing
     expect(store.unfinishedMigration(of: name)?.transfer, is: 4)
     try store.noteUse(of: device.peer, as: .sender, label: "new", address: "a", now: 1001)
     expect(store.unfinishedMigration(of: name) == nil)
-  }
-
-  @Test func `progress is listed without a new record, and no broken note of it is believed`() throws {
-    let entry = try store.create(try receiving(4, into: [0x2F]))
-    let directory = scratch.path("home/transfers/" + TransferID(4).hexadecimal + "-receive")
-    let before = try Data(contentsOf: URL(filePath: directory + "/state"))
-    entry.note { ($0.held, $0.lastSeen) = (Tally(items: 9, bytes: 90), 3) }
-    expect(try Data(contentsOf: URL(filePath: directory + "/state")), is: before)
-    expect(try store.list().transfers.map(\.remembered.held), is: [Tally(items: 9, bytes: 90)])
-    let note = directory + "/progress"
-    try Data(contentsOf: URL(filePath: note)).prefix(23).write(to: URL(filePath: note))
-    expect(try store.list().transfers.map(\.remembered.held), is: [Tally(items: 1, bytes: 2)])
-    try Data(count: 24).write(to: URL(filePath: note))
-    expect(try store.list().transfers.map(\.remembered.held), is: [Tally(items: 1, bytes: 2)])
-    // A record that is written later counts, also after the clock was set back.
-    entry.note { ($0.held, $0.lastSeen) = (Tally(items: 9, bytes: 90), 30) }
-    try entry.update { ($0.held, $0.lastSeen) = (Tally(items: 7, bytes: 70), 4) }
-    expect(try store.list().transfers.map(\.remembered.held), is: [Tally(items: 7, bytes: 70)])
   }
 
   @Test func `a record is read as it was written`() throws {
@@ -211,36 +193,12 @@ import Testing
     expect(try TransferRecord(encoded: remembered.encoded), is: remembered)
   }
 
-  /// A finished transfer as versions wrote it that remembered no names.
-  private static let nameless =
-    "cGVlciB0cmFuc2ZlciAxCgEQAAAAAAAAAAAAAAAAAAAACQIBAQMDAQIDBCAAAQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0e"
-    + "HwUDb2xkBg8xOTIuMC4yLjc6NDc0NzAHEAAAAAAAAAPoAAAAAAAAB9AIIAAAAAAAAAAFAAAAAAAAAAYAAAAAAAAABQAAAAAAAAAG"
-    + "CQYAAAACL2EOCAAAAAAAAAfRDyMaAAAAHgEIAAAAAAAAAAUCCAAAAAAAAAAGBAgAAAAAAAAAAxAIAAAAAAAAAAQgK7RMlKYjscf/"
-    + "bPG36E62"
-
-  @Test func `an earlier version's record without names is read`() throws {
-    let old = try #require(Data(base64Encoded: Self.nameless))
-    let remembered = try TransferRecord(encoded: Array(old))
-    expect(remembered.parts[0].finished?.done.notStored, is: 3)
-    expect(TransferRecord.isOlder(Array(old)) && !TransferRecord.isOlder(remembered.encoded))
-  }
-
-  /// A record as version 1 wrote it, with the key of its tags in front of the other one.
+  /// A record as version 2 wrote it, without the plan.
   private func older(_ remembered: TransferRecord) throws -> [UInt8] {
     let encoded = remembered.encoded
-    var fields = try Fields(encoded.span, 16..<encoded.count - 16, of: "a record").unknown(besides: 12...255)
-    if remembered.role == .receiver {
-      fields.append(12) { writer in
-        writer.u128(9)
-        writer.u128(6)
-      }
-    }
-    if let finished = remembered.parts[0].finished {
-      fields.append(14) { $0.u64(UInt64(finished.at)) }
-      fields.append(15, ControlMessage.done(finished.done).frame)
-    }
+    let fields = try Fields(encoded.span, 16..<encoded.count - 16, of: "a record").unknown(besides: [13])
     var writer = ByteWriter()
-    writer.array(Array("peer transfer 1\n".utf8))
+    writer.array(Array("peer transfer 2\n".utf8))
     fields.write(to: &writer)
     var hash = SipHash(key: 0)
     hash.combine(writer.bytes)
@@ -259,9 +217,10 @@ import Testing
       let end = remembered.role == .sender ? "send" : "receive"
       scratch.write("home/transfers/\(remembered.transfer.hexadecimal)-\(end)/state", Data(try older(remembered)))
     }
-    let known = try #require(try receiving(received, into: destination).offer(ofPart: 0))
+    let begun = try receiving(received, into: destination)
     _ = try StagingArea(at: destination).stage(
-      known, on: TransferTerms(transfer: received, keys: TransferKeys(hashKey: 6), existing: .refuse))
+      try #require(begun.offer(ofPart: 0)),
+      on: TransferTerms(transfer: received, keys: try #require(begun.parts[0].begun).keys, existing: .refuse))
     try store.purge(at: TransferStore.StoreTime(1 << 40))
     let listing = try store.list()
     expect(listing.transfers.isEmpty && listing.damaged.map(\.identifier) == [sent, received].map(\.hexadecimal))

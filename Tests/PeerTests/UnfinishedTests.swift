@@ -1,4 +1,5 @@
 import Expectations
+import MigrationEngine
 import MigrationTLS
 import MigrationWire
 import Testing
@@ -16,7 +17,7 @@ import Testing
       transfer: 0x0123_4567 << 96, role: role, identity: try identity.encoded(), peer: identity.fingerprint,
       label: "old\u{1B} laptop", address: "192.0.2.7:1", started: 0, lastSeen: 1_000,
       total: Tally(items: 9, bytes: 3_000_000_000), held: Tally(items: 2, bytes: held), subject: subject,
-      plan: Plan([Part(.folders([Root(kind: .file, name: [0x61])]), name: "a")]), parts: [TransferRecord.Part()])
+      plan: Plan([Part(.folders([Root(kind: .file, name: [0x61])]), name: "a")]), parts: [PartRecord()])
     if isDone { remembered.parts[0].finished = .init(done: Done(total: Tally()), at: 5) }
     return TransferStore.Listed(remembered: remembered, isInUse: inUse)
   }

@@ -111,6 +111,6 @@ extension Meeting {
     return TransferRecord(
       transfer: transfer, role: .sender, identity: try identity.encoded(), peer: identity.fingerprint, label: "",
       address: "192.0.2.7:1", started: 1, lastSeen: 2, total: Tally(), held: Tally(), subject: .sources([[0x2F]]),
-      plan: Plan([Part(.folders([Root(kind: .file, name: [0x61])]), name: "a")]), parts: [TransferRecord.Part()])
+      plan: Plan([Part(.folders([Root(kind: .file, name: [0x61])]), name: "a")]), parts: [PartRecord()])
   }
 }

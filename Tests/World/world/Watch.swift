@@ -1,5 +1,6 @@
 import CWorld
 import Foundation
+import MigrationEngine
 import MigrationTransfer
 import MigrationWire
 

@@ -124,15 +124,19 @@ struct IncomingTransfer: Sendable {
     part = IncomingPart(number: known.part)
     part.held = known.held
     part.heldBefore = known.held
-    part.unsent = known.unsent
-    part.refusedRootsBefore = known.refusedRoots
+    part.unsent = known.parts[Int(known.part)].unsent
+    part.refusedRootsBefore = Int(known.parts[Int(known.part)].refusedRoots)
     part.refusals = known.refusals
-    for (number, finished) in known.finished {
-      var part = IncomingPart(number: number)
+    for (number, record) in known.parts.enumerated() {
+      guard let finished = record.finished else {
+        isUnseen = isUnseen || number != known.part && record.begun != nil
+        continue
+      }
+      var part = IncomingPart(number: UInt16(number))
       part.heldBefore = finished.done.total
-      part.unsent = finished.unsent
-      let result = part.result(finished.done, without: finished.refusedRoots, concludedAt: finished.at)
-      results[number] = .finished(finished.done, result, notStored: finished.notStored, isTold: false)
+      part.unsent = record.unsent
+      let result = part.result(finished.done, without: Int(record.refusedRoots), concludedAt: finished.at)
+      results[UInt16(number)] = .finished(finished.done, result, notStored: record.notStored, isTold: false)
     }
     if let total = known.concluded {
       part.stage = .concluded

@@ -4,40 +4,17 @@ package import MigrationWire
 extension ReceiverEngine {
   /// A transfer of an earlier run at this destination.
   package struct EarlierTransfer: Sendable {
-    /// A part that is imported; the sender may not have been told.
-    package struct Finished: Sendable {
-      package let done: Done
-      /// The number of items that the sender could not send.
-      package let unsent: UInt64
-      /// Every item named as not stored.
-      package let notStored: [NotStored]
-      /// In seconds since 1970.
-      package let at: Int64
-      /// How many roots were left out.
-      package let refusedRoots: Int
-
-      package init(done: Done, unsent: UInt64 = 0, notStored: [NotStored] = [], at: Int64 = 0, refusedRoots: Int = 0) {
-        self.refusedRoots = refusedRoots
-        self.done = done
-        self.unsent = unsent
-        self.notStored = notStored
-        self.at = at
-      }
-    }
-
     package let identifier: TransferID
     /// The sender's key: the pin.
     package let client: KeyFingerprint
     /// The sender's last address without the port, where it is known.
     package let host: String?
     package let plan: Plan
-    /// By their numbers.
-    package let finished: [UInt16: Finished]
+    package let parts: [PartRecord]
     /// The part that ran last. The members below are about it.
     package let part: UInt16
     /// The amount of staged data.
     package let held: Tally
-    package let unsent: UInt64
     /// The named items that the destination cannot store.
     package let refusals: [NotStored]
     /// The total of a part that had arrived completely: its import continues.
@@ -45,26 +22,21 @@ extension ReceiverEngine {
     /// Whether this process has locked the transfer; otherwise only the remembered facts are known,
     /// and more may be staged.
     package let isHeld: Bool
-    /// Whether more may be staged than `held` counts.
+    /// Whether more of it may be staged than `held` counts.
     package let hasMore: Bool
-    /// How many roots were left out of the part.
-    package let refusedRoots: Int
 
     package init(
       identifier: TransferID, client: KeyFingerprint, host: String? = nil, plan: Plan,
-      finished: [UInt16: Finished] = [:], part: UInt16 = 0, held: Tally = Tally(), unsent: UInt64 = 0,
-      refusals: [NotStored] = [], concluded: Tally? = nil, isHeld: Bool = true,
-      hasMore: Bool = false, refusedRoots: Int = 0
+      parts: [PartRecord]? = nil, part: UInt16 = 0, held: Tally = Tally(), refusals: [NotStored] = [],
+      concluded: Tally? = nil, isHeld: Bool = true, hasMore: Bool = false
     ) {
-      self.refusedRoots = refusedRoots
       self.identifier = identifier
       self.client = client
       self.host = host
       self.plan = plan
-      self.finished = finished
+      self.parts = parts ?? plan.parts.map { _ in PartRecord() }
       self.part = part
       self.held = held
-      self.unsent = unsent
       self.refusals = refusals
       self.concluded = concluded
       self.isHeld = isHeld

@@ -52,8 +52,9 @@ extension SenderEngine {
 
   /// One part, over all sessions of its transfer and over restarts of the program.
   struct OutgoingPart: Sendable {
-    /// The earlier run's knowledge of the part.
-    private let unfinished: EarlierTransfer.Part?
+    /// The earlier run's knowledge of the part, and when it noted something last.
+    private let unfinished: PartRecord?
+    private let lastSeen: Int64?
     /// The newest FINISH of this run.
     var finish: Finish?
     /// How much the receiver held when the newest session began, once a ledger was read.
@@ -70,15 +71,15 @@ extension SenderEngine {
     /// Whether the user was told about the items that an earlier run has named.
     private var isEarlierTold = false
 
-    init(_ unfinished: EarlierTransfer.Part? = nil) {
-      self.unfinished = unfinished
-      named = NamedItems(unfinished?.refusals ?? [])
-      if let done = unfinished?.done { finish(done) }
+    init(_ unfinished: PartRecord? = nil, seen lastSeen: Int64? = nil) {
+      (self.unfinished, self.lastSeen) = (unfinished, lastSeen)
+      named = NamedItems(unfinished?.notStored ?? [])
+      if let done = unfinished?.finished?.done { finish(done) }
     }
 
     /// The items that an earlier run has named, if that run has finished the part. Returned once.
     mutating func takeEarlierNames() -> [TransferEvent] {
-      guard finish == nil, let done = unfinished?.done, !isEarlierTold else { return [] }
+      guard finish == nil, let done = unfinished?.finished?.done, !isEarlierTold else { return [] }
       isEarlierTold = true
       return named.refusals.map { .notStored($0) } + done.renamedItems.map(\.event)
     }
@@ -113,8 +114,8 @@ extension SenderEngine {
           seconds: 0, unsent: finish?.unsent ?? unfinished?.unsent ?? 0, losses: done.losses,
           leftOut: finish?.leftOut ?? LeftOut(), notStored: done.notStored, renamed: done.renamed,
           removed: done.removed,
-          lostAttributes: finish?.lostAttributes ?? [], concludedAt: finish == nil ? unfinished?.lastSeen : nil,
-          failedParts: max(refusedRoots.count, finish == nil ? unfinished?.refusedRoots ?? 0 : 0)))
+          lostAttributes: finish?.lostAttributes ?? [], concludedAt: finish == nil ? lastSeen : nil,
+          failedParts: max(refusedRoots.count, finish == nil ? Int(unfinished?.refusedRoots ?? 0) : 0)))
     }
   }
 
@@ -131,7 +132,9 @@ extension SenderEngine {
 
     init(_ unfinished: EarlierTransfer? = nil) {
       identifier = unfinished?.identifier
-      for (number, part) in (unfinished?.parts ?? []).enumerated() { parts[UInt16(number)] = OutgoingPart(part) }
+      for (number, part) in (unfinished?.parts ?? []).enumerated() {
+        parts[UInt16(number)] = OutgoingPart(part, seen: unfinished?.lastSeen)
+      }
     }
 
     subscript(part: UInt16) -> OutgoingPart {

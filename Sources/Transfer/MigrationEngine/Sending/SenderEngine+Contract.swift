@@ -84,45 +84,28 @@ extension SenderEngine {
 
   /// A transfer that an earlier run began.
   package struct EarlierTransfer: Sendable {
-    package struct Part: Sendable {
-      package let unsent: UInt64
-      /// When an earlier run last recorded something of the transfer, such as a FINISH, in seconds
-      /// since 1970.
-      package let lastSeen: Int64
-      /// The receiver's DONE.
-      package let done: Done?
-      /// The items named as not stored, which are recorded with DONE.
-      package let refusals: [NotStored]
-      /// How many roots the receiver has left out.
-      package let refusedRoots: Int
-
-      package init(
-        unsent: UInt64 = 0, lastSeen: Int64 = 0, done: Done? = nil, refusals: [NotStored] = [], refusedRoots: Int = 0
-      ) {
-        self.refusedRoots = refusedRoots
-        self.unsent = unsent
-        self.lastSeen = lastSeen
-        self.done = done
-        self.refusals = refusals
-      }
-    }
-
     package let identifier: TransferID
     /// The receiver's key: the pin.
     package let receiver: KeyFingerprint
     /// The receiver's last address, with the port.
     package let address: String
-    package let parts: [Part]
+    /// When an earlier run last recorded something of it, such as a FINISH, in seconds since 1970.
+    package let lastSeen: Int64
+    package let parts: [PartRecord]
 
-    package init(identifier: TransferID, receiver: KeyFingerprint, address: String = "", parts: [Part] = [Part()]) {
+    package init(
+      identifier: TransferID, receiver: KeyFingerprint, address: String = "", lastSeen: Int64 = 0,
+      parts: [PartRecord] = [PartRecord()]
+    ) {
       self.identifier = identifier
       self.receiver = receiver
       self.address = address
+      self.lastSeen = lastSeen
       self.parts = parts
     }
 
     /// Whether every part is finished, and the run that knew it ended before it could tell its user.
-    var isDone: Bool { parts.allSatisfy { $0.done != nil } }
+    var isDone: Bool { parts.allSatisfy { $0.finished != nil } }
   }
 
   /// A receiver that needs no code, since the pairing with it was kept.

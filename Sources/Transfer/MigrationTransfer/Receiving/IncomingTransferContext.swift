@@ -9,7 +9,7 @@ import MigrationWire
 ///
 /// It decides nothing. The engine names a transfer by its identifier.
 final class IncomingTransferContext: Sendable {
-  typealias Begun = TransferRecord.Part.Begun
+  typealias Begun = PartRecord.Begun
   /// The staging directory of a part, and the importer that is to take its items.
   typealias Staged = (staging: Staging, importer: any Importer)
 
@@ -179,15 +179,16 @@ final class IncomingTransferContext: Sendable {
 // MARK: The remembered facts
 
 extension IncomingTransferContext {
-  /// Records the progress, for the list of unfinished transfers; durably where a session has ended.
-  func noteProgress(isDurable: Bool = true) {
+  /// Records the progress, for the list of unfinished transfers; while data comes, not more often than every so
+  /// many seconds.
+  func noteProgress(atMostEvery pause: UInt64 = 0) {
     guard let entry, let staging = newest?.staging, !entry.remembered.isDone else { return }
-    let held = staging.held
-    let change = { (remembered: inout TransferRecord) in
+    let (held, now) = (staging.held, Timestamp.coarseNow().seconds)
+    guard (now &- entry.remembered.lastSeen).magnitude >= pause else { return }
+    try? entry.update { remembered in
       remembered.held = remembered.finished.adding(held)
-      remembered.lastSeen = Timestamp.coarseNow().seconds
+      remembered.lastSeen = now
     }
-    if isDurable { try? entry.update(change) } else { entry.note(change) }
   }
 
   /// The sender knows the result of each part, or there is nothing worth remembering. Only
@@ -214,7 +215,7 @@ final class IncomingPartContext: Sendable {
     self.number = number
     self.staging = staging
     self.ledger = Mutex(ledger)
-    syncer = Syncer(staging, streams) { transfer.noteProgress(isDurable: false) }
+    syncer = Syncer(staging, streams) { transfer.noteProgress(atMostEvery: 10) }
   }
 
   /// The next part of the available data.

@@ -132,7 +132,7 @@ struct PlanWorker: Sendable {
           peer: record.client, label: record.label, address: record.address, started: now, lastSeen: now,
           total: plan.estimate, held: Tally(),
           subject: .destination(try setup.importers.area.place(), port: port), plan: plan,
-          parts: plan.parts.map { _ in TransferRecord.Part() },
+          parts: plan.parts.map { _ in PartRecord() },
           meeting: setup.meetings.secret(of: record.client), consent: record.consent)))
     if !isKept { try store.unexpect(record.client, as: .receiver) }
     try store.noteUse(of: record.client, as: .receiver, label: record.label, address: record.address, now: now)

@@ -100,23 +100,11 @@ struct RecoveryWorker: Sendable {
     _ remembered: TransferRecord, held: Tally = Tally(), refusals: [NotStored] = [], concluded: Tally? = nil,
     isHeld: Bool = true, hasMore: Bool = false
   ) -> ReceiverEngine.EarlierTransfer {
-    var finished: [UInt16: ReceiverEngine.EarlierTransfer.Finished] = [:]
-    for (number, part) in remembered.parts.enumerated() {
-      finished[UInt16(number)] = part.finished.map {
-        .init(
-          done: $0.done, unsent: part.unsent, notStored: part.notStored, at: $0.at, refusedRoots: Int(part.refusedRoots)
-        )
-      }
-    }
-    let newest = remembered.parts[Int(remembered.newest)]
-    let others = remembered.parts.enumerated().filter { $0.offset != remembered.newest }.map(\.element)
-    return ReceiverEngine.EarlierTransfer(
+    ReceiverEngine.EarlierTransfer(
       identifier: remembered.transfer, client: remembered.peer,
       host: try? HostAndPort.parse(remembered.address, defaultPort: 0).host, plan: remembered.plan,
-      finished: finished, part: remembered.newest, held: held, unsent: newest.unsent, refusals: refusals,
-      concluded: concluded, isHeld: isHeld,
-      hasMore: hasMore || others.contains { $0.begun != nil && $0.finished == nil },
-      refusedRoots: Int(newest.refusedRoots))
+      parts: remembered.parts, part: remembered.newest, held: held, refusals: refusals, concluded: concluded,
+      isHeld: isHeld, hasMore: hasMore)
   }
 
   /// The staged items; nil if there are none, or none that can be trusted.

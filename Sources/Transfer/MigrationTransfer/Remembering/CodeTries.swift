@@ -149,11 +149,6 @@ extension TransferStore {
 
   /// The bytes of the record; nil where there is none.
   private static func tries(in folder: SharedDirectory) throws(SystemError) -> [UInt8]? {
-    do throws(SystemError) {
-      return try folder.directory.openChild(LockedTransferRecord.file).readAll(limit: CodeTries.Record.sizeLimit)
-    } catch {
-      if error.isNotFound { return nil }
-      throw error
-    }
+    try contents(of: LockedTransferRecord.file, in: folder, limit: CodeTries.Record.sizeLimit)
   }
 }

@@ -5,8 +5,8 @@ import MigrationWire
 /// The file of a remembered transfer.
 extension TransferRecord {
   private static let magic = Array("peer transfer 3\n".utf8)
-  /// The magics of programs of versions 2 and 1 of the protocol.
-  private static let olderMagics = [2, 1].map { Array("peer transfer \($0)\n".utf8) }
+  /// The magics of programs of version 2 of the protocol, and of version 1, whose records are not read.
+  private static let (version2, version1) = (Array("peer transfer 2\n".utf8), Array("peer transfer 1\n".utf8))
   private static let subject = "a remembered transfer"
   /// The most bytes of a record's file.
   static let sizeLimit = 64 << 20
@@ -14,27 +14,11 @@ extension TransferRecord {
   /// of their items and keep the numbers.
   private static let partsLimit = 48 << 20
 
-  /// The bytes of the file `progress`.
-  var progress: [UInt8] {
-    var writer = ByteWriter()
-    for number in [UInt64(bitPattern: lastSeen), held.items, held.bytes] { writer.u64(number) }
-    return writer.bytes
-  }
-
-  /// Takes the progress of such a file. A file that a power loss has cut or emptied is ignored.
-  mutating func apply(_ progress: [UInt8]) {
-    var reader = ByteReader(0..<progress.count, of: Self.subject)
-    guard let seen = try? reader.u64(progress.span), let items = try? reader.u64(progress.span),
-      let bytes = try? reader.u64(progress.span), Int64(bitPattern: seen) >= lastSeen, !isDone
-    else { return }
-    (lastSeen, held) = (Int64(bitPattern: seen), Tally(items: items, bytes: bytes))
-  }
-
   /// The plan and the parts of one transfer as they are in its file. A plan of a thousand parts is
   /// written a thousand times, each time with another part changed.
   struct Pieces: Sendable {
     fileprivate var plan: [UInt8]?
-    fileprivate var parts: [(part: Part, bytes: [UInt8])] = []
+    fileprivate var parts: [(part: PartRecord, bytes: [UInt8])] = []
   }
 
   /// The whole file.
@@ -92,7 +76,7 @@ extension TransferRecord {
   }
 
   /// Whether a program of an older version wrote the file: its transfer cannot be continued.
-  static func isOlder(_ file: [UInt8]) -> Bool { olderMagics.contains { file.starts(with: $0) } }
+  static func isOlder(_ file: [UInt8]) -> Bool { file.starts(with: version2) || file.starts(with: version1) }
 
   /// Whether a program wrote the file whose format this one does not know.
   static func isNewer(_ file: [UInt8]) -> Bool {
@@ -102,14 +86,10 @@ extension TransferRecord {
     return number > 3
   }
 
-  /// Reads a whole file, also one of an older version. A damaged or foreign file is a violation.
+  /// Reads a whole file, also one of version 2. A damaged or foreign file is a violation.
   init(encoded bytes: [UInt8]) throws(Violation) {
-    let (fields, format) = try RecordFile.decode(bytes, magics: [Self.magic] + Self.olderMagics, of: Self.subject)
-    try self.init(fields, version: 3 - format)
-  }
-
-  private init(_ fields: Fields, version: Int) throws(Violation) {
     let subject = Self.subject
+    let (fields, format) = try RecordFile.decode(bytes, magics: [Self.magic, Self.version2], of: subject)
     transfer = try fields.readRequired(1, subject) { reader, bytes throws(Violation) in try reader.u128(bytes) }
     let role = try fields.readRequired(2, subject) { reader, bytes throws(Violation) in try reader.u8(bytes) }
     guard let role = Role(rawValue: role) else { throw Violation(.unknown, subject) }
@@ -134,21 +114,16 @@ extension TransferRecord {
       let port = try fields.readRequired(11, subject) { reader, bytes throws(Violation) in try reader.u16(bytes) }
       self.subject = .destination(try fields.required(10, subject), port: port)
     }
-    let unknown = MigrationWire.Part(.unknown(0), name: "?")
-    if version == 1 {
-      (plan, parts) = (Plan([unknown]), [try Part(older: fields, total)])
-      return
-    }
     newest = try fields.readRequired(12, subject) { reader, bytes throws(Violation) in try reader.u16(bytes) }
     parts = []
     for bytes in try fields.list(14, subject) {
-      parts.append(try Part(try Fields(bytes.span, 0..<bytes.count, of: subject)))
+      parts.append(try PartRecord(try Fields(bytes.span, 0..<bytes.count, of: subject)))
     }
     meeting = try fields.meetingSecret(15, subject)
     consent = try fields.value(16).map { bytes throws(Violation) in try Consent(encoded: bytes) } ?? Consent()
-    if version == 2 {
+    if format == 1 {
       guard (1...Limits.parts).contains(parts.count) else { throw Violation(.value, subject) }
-      plan = Plan(Array(repeating: unknown, count: parts.count))
+      plan = Plan(Array(repeating: Part(.unknown(0), name: "?"), count: parts.count))
     } else {
       guard case .plan(let plan)? = try Self.message(try fields.required(13, subject)) else {
         throw Violation(.value, subject)
@@ -166,7 +141,7 @@ extension TransferRecord {
   }
 }
 
-extension TransferRecord.Part {
+extension PartRecord {
   private static let subject = "a part of a remembered transfer"
 
   /// The same without the names of items.
@@ -205,29 +180,9 @@ extension TransferRecord.Part {
     return writer.bytes
   }
 
-  /// The only part of a transfer of version 1: as much as is needed to forget it.
-  fileprivate init(older fields: Fields, _ total: Tally) throws(Violation) {
-    let subject = Self.subject
-    let keys = try fields.read(12, subject) { reader, bytes throws(Violation) in
-      // Another key is in front of it.
-      _ = try reader.u128(bytes)
-      return TransferKeys(hashKey: try reader.u128(bytes))
-    }
-    begun = keys.map {
-      Begun(keys: $0, totals: PartTotals(items: total.items, bytes: total.bytes, allocated: total.bytes))
-    }
-    finished = try Self.finished(fields, at: 14, done: 15)
-  }
-
-  private static func finished(_ fields: Fields, at: UInt8, done: UInt8) throws(Violation) -> Finished? {
-    guard let frame = fields.value(done) else { return nil }
-    guard case .done(let done)? = try TransferRecord.message(frame) else { throw Violation(.value, subject) }
-    let at: UInt64 = try fields.requiredNumber(at, subject)
-    return Finished(done: done, at: Int64(bitPattern: at))
-  }
-
   fileprivate init(_ fields: Fields) throws(Violation) {
     let subject = Self.subject
+    self.init()
     if let frame = fields.value(2) {
       guard case .offer(let totals)? = try TransferRecord.message(frame) else { throw Violation(.value, subject) }
       let key = try fields.readRequired(1, subject) { reader, bytes throws(Violation) in try reader.u128(bytes) }
@@ -244,7 +199,11 @@ extension TransferRecord.Part {
       }
       notStored.append(item)
     }
-    finished = try Self.finished(fields, at: 7, done: 8)
+    if let frame = fields.value(8) {
+      guard case .done(let done)? = try TransferRecord.message(frame) else { throw Violation(.value, subject) }
+      let at: UInt64 = try fields.requiredNumber(7, subject)
+      finished = Finished(done: done, at: Int64(bitPattern: at))
+    }
   }
 }
 

@@ -5,39 +5,6 @@ package import MigrationWire
 
 /// A device's record of an unfinished transfer.
 package struct TransferRecord: Equatable, Sendable {
-  /// The record of one part.
-  package struct Part: Equatable, Sendable {
-    /// At a receiver: the key of the part's staging, and the totals of the first offer.
-    package struct Begun: Equatable, Sendable {
-      package let keys: TransferKeys
-      package let totals: PartTotals
-      /// The absolute path of the directory where it is staged; nil for the transfer's destination.
-      package var elsewhere: [UInt8]?
-      /// The folder of the destination where it arrives; nil for the destination itself.
-      package var folder: ArchivePath?
-      /// The classes of its items that are taken.
-      package var taken = ArrivalClasses.all
-    }
-
-    /// Its end: at a receiver for a sender that missed the answer, at a sender the receiver's DONE.
-    package struct Finished: Equatable, Sendable {
-      package let done: Done
-      /// In seconds since 1970.
-      package let at: Int64
-    }
-
-    package var begun: Begun?
-    /// Whether the part has arrived completely, so that its import may have begun.
-    package var isConcluded = false
-    /// The number of items that could not be sent, at the last count.
-    package var unsent: UInt64 = 0
-    /// The number of roots left out, at the last count.
-    package var refusedRoots: UInt64 = 0
-    /// The named items that are not stored, once everything is imported.
-    package var notStored: [NotStored] = []
-    package var finished: Finished?
-  }
-
   /// The transfer's subject on this device.
   package enum Subject: Equatable, Sendable {
     /// The absolute paths of the sources, and the names of apps, in the order of the parts.
@@ -64,7 +31,7 @@ package struct TransferRecord: Equatable, Sendable {
   package let subject: Subject
   /// The first plan, and its parts.
   package let plan: Plan
-  package var parts: [Part]
+  package var parts: [PartRecord]
   /// At a receiver: the part that ran last.
   package var newest: UInt16 = 0
   /// The secret by which both devices meet at relays; nil in a record of an older program.
@@ -97,9 +64,6 @@ package struct TransferRecord: Equatable, Sendable {
 /// The record of one transfer, locked for this process as long as the object lives.
 package final class LockedTransferRecord: Sendable {
   static let file = Array("state".utf8)
-  /// How far it has come since the record was written. It changes every two seconds, and the record may be
-  /// large. It has no sync: after a power loss, the record's own figures may count.
-  static let progressFile = Array("progress".utf8)
   /// Says that the user has forgotten the device: no process continues the transfer.
   static let forgottenFile = Array("forgotten".utf8)
 
@@ -147,23 +111,11 @@ package final class LockedTransferRecord: Sendable {
       try state.withLock { (state) throws(SystemError) in
         var changed = state.remembered
         change(&changed)
-        // The record has newer figures. Its sync removes the old ones for good.
-        try? directory.directory.remove(Self.progressFile)
         try directory.directory.replaceFile(Self.file, with: changed.encoded(&state.pieces))
         state.remembered = changed
       }
     } catch {
       throw Failure(store: "the record of the transfer cannot be written", error)
-    }
-  }
-
-  /// Notes the progress beside the record, until that is written.
-  func note(_ change: (inout TransferRecord) -> Void) {
-    LoopThread.check("write a transfer's progress")
-    state.withLock { state in
-      change(&state.remembered)
-      // Where it cannot be written, the list shows an earlier state.
-      try? directory.directory.replaceFile(Self.progressFile, with: state.remembered.progress, isDurable: false)
     }
   }
 
@@ -174,7 +126,7 @@ package final class LockedTransferRecord: Sendable {
     try update { remembered in
       remembered.lastSeen = now
       remembered.parts[Int(part)].notStored = notStored
-      remembered.parts[Int(part)].finished = TransferRecord.Part.Finished(done: done, at: now)
+      remembered.parts[Int(part)].finished = PartRecord.Finished(done: done, at: now)
       remembered.held = remembered.finished
       if remembered.isDone { remembered.total = remembered.held }
     }

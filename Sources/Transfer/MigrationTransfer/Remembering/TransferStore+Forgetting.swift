@@ -91,8 +91,7 @@ extension TransferStore {
     guard isOurs else {
       throw Failure.taken(Self.shown(name), by: directory.directory.descriptor.lockHolder())
     }
-    let remembered = try? Self.remembered(
-      Self.read(directory.directory), name, in: directory.directory, allowsOlder: true)
+    let remembered = try? Self.remembered(Self.read(directory.directory), name, allowsOlder: true)
     return Taken(name: name, directory: directory, remembered: remembered)
   }
 

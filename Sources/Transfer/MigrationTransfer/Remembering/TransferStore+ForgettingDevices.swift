@@ -38,7 +38,7 @@ extension TransferStore {
     var plans: [Plan] = []
     for name in try names(transfers) {
       guard let directory = try? transfers.directory.openChildDirectory(name), let bytes = try? Self.read(directory),
-        let remembered = try? Self.remembered(bytes, name, in: directory), remembered.peer == device.peer,
+        let remembered = try? Self.remembered(bytes, name), remembered.peer == device.peer,
         remembered.role == device.role
       else { continue }
       try storing { () throws(SystemError) in

@@ -11,7 +11,9 @@ extension TransferStore {
   /// that is wanted.
   func identity(orMake makes: Bool) throws(Failure) -> Identity? {
     do {
-      if let folder = try openFolder(Self.devicesFolder), let bytes = try Self.identity(in: folder) {
+      if let folder = try openFolder(Self.devicesFolder),
+        let bytes = try Self.contents(of: Self.identityFile, in: folder, limit: 4096)
+      {
         return try Identity(encoded: bytes)
       }
       guard makes else { return nil }
@@ -30,15 +32,6 @@ extension TransferStore {
       throw Failure(
         .storage, "this device's key for known devices, \(file), cannot be used: \(Failure(error).message)",
         hint: "Remove that file: known devices then need a code once more.")
-    }
-  }
-
-  private static func identity(in folder: SharedDirectory) throws(SystemError) -> [UInt8]? {
-    do throws(SystemError) {
-      return try folder.directory.openChild(identityFile).readAll(limit: 4096)
-    } catch {
-      if error.isNotFound { return nil }
-      throw error
     }
   }
 }

@@ -85,7 +85,7 @@ package final class TransferStore: Sendable {
     }
     guard isOurs else { throw Failure.taken(shown, by: directory.directory.descriptor.lockHolder()) }
     let entry = LockedTransferRecord(
-      try Self.remembered(bytes, name, in: directory.directory), directory, name: name, in: transfers)
+      try Self.remembered(bytes, name), directory, name: name, in: transfers)
     guard entry.isForgotten else { return entry }
     // The process that was to remove it has ended too early.
     _ = try? discard(name, entry.remembered, in: transfers)
@@ -126,7 +126,7 @@ package final class TransferStore: Sendable {
       if error.isNotFound { return nil }
       throw Failure(error)
     }
-    return (try Self.remembered(bytes, name, in: directory.directory), isInUse)
+    return (try Self.remembered(bytes, name), isInUse)
   }
 
   /// The unfinished transfers of the same sources, newest first.
@@ -162,7 +162,7 @@ package final class TransferStore: Sendable {
       do throws(SystemError) {
         // The user is to see damaged ones.
         let bytes = try Self.read(directory)
-        let remembered = try? Self.remembered(bytes, name, in: directory, allowsOlder: true)
+        let remembered = try? Self.remembered(bytes, name, allowsOlder: true)
         isOver =
           remembered.flatMap { old in old.doneAt.map { time.isOver(Self.tombstoneLife(old.role), since: $0) } } ?? false
       } catch {
@@ -185,10 +185,10 @@ package final class TransferStore: Sendable {
     return Array(bytes[..<count])
   }
 
-  /// The record with these bytes, in a directory of this name, with the progress that is noted there.
-  /// `allowsOlder` permits one of version 1, to be forgotten.
+  /// The record with these bytes, in a directory of this name. `allowsOlder` permits one of version 1, to be
+  /// forgotten.
   static func remembered(
-    _ bytes: [UInt8], _ name: [UInt8], in directory: borrowing Directory, allowsOlder: Bool = false
+    _ bytes: [UInt8], _ name: [UInt8], allowsOlder: Bool = false
   ) throws(Failure) -> TransferRecord {
     guard allowsOlder || !TransferRecord.isOlder(bytes) else {
       throw Failure(
@@ -201,10 +201,7 @@ package final class TransferStore: Sendable {
     }
     do throws(Violation) {
       guard bytes.count <= TransferRecord.sizeLimit else { throw Violation(.limit, "a remembered transfer") }
-      var remembered = try TransferRecord(encoded: bytes)
-      if let progress = try? directory.openChild(LockedTransferRecord.progressFile).readAll(limit: 24) {
-        remembered.apply(progress)
-      }
+      let remembered = try TransferRecord(encoded: bytes)
       guard Self.name(remembered.transfer, remembered.role) == name else {
         throw Violation(.conflict, "a remembered transfer under another name")
       }
@@ -284,6 +281,16 @@ package final class TransferStore: Sendable {
       // The usual case.
     }
     return SharedDirectory(try home.openChildDirectory(folder))
+  }
+
+  /// The bytes of a file in a directory of the home; nil if there is none.
+  static func contents(of file: [UInt8], in folder: SharedDirectory, limit: Int) throws(SystemError) -> [UInt8]? {
+    do throws(SystemError) {
+      return try folder.directory.openChild(file).readAll(limit: limit)
+    } catch {
+      if error.isNotFound { return nil }
+      throw error
+    }
   }
 
   func storing<Value: ~Copyable>(_ body: () throws(SystemError) -> Value) throws(Failure) -> Value {

@@ -61,11 +61,7 @@ final class OutgoingTransferContext: Sendable {
       known.append(
         SenderEngine.EarlierTransfer(
           identifier: remembered.transfer, receiver: remembered.peer, address: remembered.address,
-          parts: remembered.parts.map {
-            .init(
-              unsent: $0.unsent, lastSeen: remembered.lastSeen, done: $0.finished?.done, refusals: $0.notStored,
-              refusedRoots: Int($0.refusedRoots))
-          }))
+          lastSeen: remembered.lastSeen, parts: remembered.parts))
       transfers[remembered.transfer] = OutgoingTransferContext(
         try Identity(encoded: remembered.identity), receiver: remembered.peer, meeting: remembered.meeting,
         entry: entry,
@@ -124,7 +120,7 @@ final class OutgoingTransferContext: Sendable {
         transfer: record.transfer, role: .sender, identity: try identity.encoded(), peer: receiver,
         label: record.label, address: record.address, started: now, lastSeen: now, total: record.plan.estimate,
         held: Tally(), subject: .sources(try setup.origin()), plan: record.plan.recorded,
-        parts: Array(repeating: TransferRecord.Part(), count: record.plan.parts.count), meeting: meeting))
+        parts: Array(repeating: PartRecord(), count: record.plan.parts.count), meeting: meeting))
     entry.withLock { $0 = new }
     if !record.keepsPairing { try store.unexpect(receiver, as: .sender) }
     try store.noteUse(of: receiver, as: .sender, label: record.label, address: record.address, now: now)
@@ -151,7 +147,7 @@ final class OutgoingTransferContext: Sendable {
   /// Records a count of a part, if it is new: the items that FINISH leaves out, or the roots that the
   /// receiver does.
   func note(
-    _ count: UInt64, _ path: WritableKeyPath<TransferRecord.Part, UInt64>, ofPart part: UInt16
+    _ count: UInt64, _ path: WritableKeyPath<PartRecord, UInt64>, ofPart part: UInt16
   ) {
     if entry.withLock({ $0 })?.remembered.parts[Int(part)][keyPath: path] == count { return }
     update { remembered in
