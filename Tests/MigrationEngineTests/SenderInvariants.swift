@@ -6,7 +6,7 @@ extension SenderEngine {
   /// The invariant that does not hold; nil when all hold.
   func checkInvariants() -> String? {
     let items = work.items
-    let unique = items.filter { if case .note = $0 { false } else { true } }
+    let unique = items.filter { $0.kind != .note }
     if Set(unique).count != unique.count {
       return "the same work runs twice"
     }
@@ -16,9 +16,9 @@ extension SenderEngine {
   }
 
   private func brokenPreparation(_ items: [PendingWork.Item]) -> String? {
-    let steps: [PendingWork.Item] = [.lookUp, .search, .choice, .probe, .question, .derivation, .dial]
+    let steps: [PendingWork.Item.Kind] = [.lookUp, .search, .choice, .probe, .question, .derivation, .dial]
     var isEnding = false
-    var expected: PendingWork.Item?
+    var expected: PendingWork.Item.Kind?
     switch phase {
     case .lookingUp: expected = .lookUp
     case .looking: expected = .search
@@ -31,12 +31,12 @@ extension SenderEngine {
     case .finishing: isEnding = true
     case .idle, .waiting, .inSession, .closing, .counting, .over: break
     }
-    for item in steps where !isEnding && items.contains(item) != (item == expected) {
-      return "\(item) does not fit the phase"
+    for step in steps where !isEnding && items.contains(where: { $0.kind == step }) != (step == expected) {
+      return "\(step) does not fit the phase"
     }
     if case .idle = phase { return items.isEmpty ? nil : "work runs before the beginning" }
     let mustWalk = facts.summaries == nil && abandoned == nil && !isEnding
-    return mustWalk && !items.contains(.walk) ? "the source is not walked" : nil
+    return mustWalk && !items.contains { $0.kind == .walk } ? "the source is not walked" : nil
   }
 
   private func brokenSession(_ items: [PendingWork.Item]) -> String? {
@@ -52,19 +52,19 @@ extension SenderEngine {
     if items.contains(where: { $0.session != nil && $0.session != running }) && !isFinishing {
       return "a worker of an older session still runs"
     }
-    for case .connection(let open) in items where open != connection && !isFinishing {
+    for case let open? in items.map(\.connection) where open != connection && !isFinishing {
       return "\(open) is open without a session"
     }
     switch phase {
     case .inSession(let session, _):
-      if !items.contains(.connection(session.connection)) { return "a session has no connection" }
-      let isRecording = items.contains { if case .record = $0 { true } else { false } }
+      if !work.isOpen(session.connection) { return "a session has no connection" }
+      let isRecording = items.contains { $0.kind == .record }
       if isRecording != (session.done != nil) { return "DONE is not being recorded" }
       if let broken = session.brokenInvariant(items) { return broken }
-      let workers = items.compactMap { if case .stream(_, let number) = $0 { number } else { nil } }
+      let workers = items.compactMap(\.stream)
       return session.streams?.brokenInvariant(workers)
     case .counting(let end):
-      return items.contains(.look(end.session)) ? nil : "the window is not read"
+      return items.contains { $0.kind == .look && $0.session == end.session } ? nil : "the window is not read"
     case .finishing: return endDeadline == nil && !work.isForgetting ? "the end has no deadline" : nil
     case .idle, .lookingUp, .looking, .choosing, .probing, .askingCode, .deriving, .dialing, .waiting, .closing, .over:
       return nil
@@ -74,7 +74,7 @@ extension SenderEngine {
   /// Whether no event can come that changes anything.
   private func isStuck(_ items: [PendingWork.Item]) -> Bool {
     if case .idle = phase { return false }
-    return nextMoment == nil && items.allSatisfy { if case .note = $0 { true } else { $0 == .walk } }
+    return nextMoment == nil && items.allSatisfy { $0.kind == .note || $0.kind == .walk }
   }
 }
 
@@ -98,7 +98,7 @@ extension SenderSession {
   func brokenInvariant(_ items: [SenderEngine.PendingWork.Item]) -> String? {
     var (isPlanned, worksForPart) = (false, false)
     for item in items where item.session == number {
-      switch item {
+      switch item.kind {
       case .planRecord: isPlanned = true
       case .export, .finishNote: worksForPart = true
       default: break

@@ -198,15 +198,19 @@ extension ReceiverEngine {
     guard let visitor = connections[id], case .welcoming = visitor.step, let number = joinable(by: visitor.key),
       let session = sessions[number]?.streams?.session
     else { return leave(id) }
-    guard session == join.session else { return refuse(id, .otherSession(join.session, current: session)) }
+    guard session == join.session else {
+      let (stranger, current) = (join.session.hexadecimal, session.hexadecimal)
+      return refuse(
+        id, Close(.silent, "a stream of session \(stranger) cannot join, since session \(current) is running"))
+    }
     connections.enter(id)
     for replaced in sessions[number]?.streams?.join(id, join) ?? [] { act(.endStream(replaced)) }
   }
 
   /// Refuses a connection that wanted to join. The session, and its other streams, continue.
-  mutating func refuse(_ id: ConnectionID, _ refusal: StreamTable.Refusal) {
+  mutating func refuse(_ id: ConnectionID, _ refusal: Close) {
     connections.advance(id, to: .turnedAway)
-    act(.refuseStream(id, refusal.close))
+    act(.refuseStream(id, refusal))
   }
 
   // MARK: Permission to connect

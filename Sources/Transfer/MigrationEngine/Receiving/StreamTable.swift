@@ -9,8 +9,9 @@ struct StreamTable: Sendable {
     let join: Join
     /// The connections of streams that must end before it is served.
     let replaced: Set<ConnectionID>
-    /// Why the connection is refused; nil for one that will be served.
-    var refusal: Refusal?
+    /// The answer to a connection that is refused; nil for one that will be served. The session continues, and
+    /// every sender connects again after such an answer.
+    var refusal: Close?
   }
 
   let session: SessionID
@@ -44,14 +45,15 @@ struct StreamTable: Sendable {
     return newcomer.replaced.intersection(live.values).sorted()
   }
 
-  /// The reason why a stream of this number cannot begin; nil if it may.
-  private func refusal(of join: Join) -> Refusal? {
-    if join.replaces == join.stream { return .itself(join.stream) }
+  /// The answer to a stream that cannot begin; nil if it may.
+  private func refusal(of join: Join) -> Close? {
+    if join.replaces == join.stream { return Close(.silent, "stream \(join.stream) cannot replace itself") }
     if let replacedUpTo, join.stream <= replacedUpTo {
-      let least = (replacedUpTo...).dropFirst().first { used[$0] == nil }
-      return .late(join.stream, least: least ?? .max)
+      let least = (replacedUpTo...).dropFirst().first { used[$0] == nil } ?? .max
+      return Close(.silent, "stream \(join.stream) may have been replaced, so the next number is at least \(least)")
     }
-    return used[join.stream] != nil ? .used(join.stream) : nil
+    guard used[join.stream] != nil else { return nil }
+    return Close(.silent, "stream \(join.stream) cannot join, since a stream of that number has joined before")
   }
 
   /// A stream is replaced, and must neither come nor wait any more. Returns the connections that
@@ -73,21 +75,25 @@ struct StreamTable: Sendable {
   }
 
   private mutating func turnAway(where isMeant: (UInt32) -> Bool) {
-    for index in newcomers.indices where isMeant(newcomers[index].join.stream) {
-      newcomers[index].refusal = newcomers[index].refusal ?? .replaced(newcomers[index].join.stream)
+    for index in newcomers.indices where isMeant(newcomers[index].join.stream) && newcomers[index].refusal == nil {
+      let number = newcomers[index].join.stream
+      newcomers[index].refusal = Close(.silent, "stream \(number) was replaced before it was served")
     }
   }
 
-  /// The next waiting connection that has nothing left to wait for, and the reason for a refusal;
+  /// The next waiting connection that has nothing left to wait for, and the answer that refuses it;
   /// nil if it is served.
-  mutating func next() -> (ConnectionID, Join, refusal: Refusal?)? {
+  mutating func next() -> (ConnectionID, Join, refusal: Close?)? {
     let live = Set(self.live.values)
     guard let index = newcomers.firstIndex(where: { $0.refusal != nil || $0.replaced.isDisjoint(with: live) }) else {
       return nil
     }
     var newcomer = newcomers.remove(at: index)
     if newcomer.refusal == nil, self.live.count >= Int(ReceiverEngine.streams) {
-      newcomer.refusal = .tooMany(newcomer.join.stream, joined: self.live.count)
+      newcomer.refusal = Close(
+        .silent,
+        "stream \(newcomer.join.stream) cannot join, since \(self.live.count) of \(ReceiverEngine.streams) streams "
+          + "have joined")
     }
     if newcomer.refusal == nil {
       self.live[newcomer.join.stream] = newcomer.connection
@@ -107,41 +113,5 @@ struct StreamTable: Sendable {
   mutating func turnAway() -> [ConnectionID] {
     defer { newcomers = [] }
     return waiting
-  }
-
-  /// The reason why no data stream begins on a connection that has sent JOIN (Protocol §7.3). The
-  /// session continues, and another connection may succeed.
-  enum Refusal: Equatable, Sendable {
-    /// It is for one session, and another session is running.
-    case otherSession(SessionID, current: SessionID)
-    /// A stream of its number has joined before.
-    case used(UInt32)
-    /// It may be one of the replaced streams; `least` is the least number that may still join.
-    case late(UInt32, least: UInt32)
-    /// It is to replace itself.
-    case itself(UInt32)
-    /// It was replaced before it was served.
-    case replaced(UInt32)
-    /// The greatest number of streams has joined.
-    case tooMany(UInt32, joined: Int)
-
-    /// The sender's answer on that connection. Every sender connects again after this code.
-    var close: Close {
-      switch self {
-      case .otherSession(let session, let current):
-        Close(
-          .silent,
-          "a stream of session \(session.hexadecimal) cannot join, since session \(current.hexadecimal) is running")
-      case .used(let number):
-        Close(.silent, "stream \(number) cannot join, since a stream of that number has joined before")
-      case .late(let number, let least):
-        Close(.silent, "stream \(number) may have been replaced, so the next number is at least \(least)")
-      case .itself(let number): Close(.silent, "stream \(number) cannot replace itself")
-      case .replaced(let number): Close(.silent, "stream \(number) was replaced before it was served")
-      case .tooMany(let number, let joined):
-        Close(
-          .silent, "stream \(number) cannot join, since \(joined) of \(ReceiverEngine.streams) streams have joined")
-      }
-    }
   }
 }

@@ -6,59 +6,24 @@ extension SenderEngine {
   ///
   /// Every other event is late or a duplicate, and is dropped.
   struct PendingWork: Sendable {
-    enum Item: Hashable, Sendable {
-      case walk
-      case lookUp
-      case search
-      case choice
-      case probe
-      case question
-      case derivation
-      case dial
-      case connection(ConnectionID)
-      case export(SessionNumber)
-      case stream(SessionNumber, StreamNumber)
-      case finishNote(SessionNumber, TransferID)
-      case planRecord(SessionNumber, TransferID)
-      case look(SessionNumber)
-      case record(TransferID)
-      case forget(TransferID)
-      /// There may be several of these.
-      case note(TransferID)
+    struct Item: Hashable, Sendable {
+      enum Kind: Sendable {
+        case walk, lookUp, search, choice, probe, question, derivation, dial, connection, export, stream, finishNote
+        case planRecord, look, record, forget
+        /// There may be several of these for a transfer.
+        case note
+      }
+
+      let kind: Kind
+      var connection: ConnectionID?
+      /// The session that it belongs to; nil for work that belongs to no session, or outlives it.
+      var session: SessionNumber?
+      var stream: StreamNumber?
+      /// The transfer about which it writes a record.
+      var transfer: TransferID?
 
       /// Whether a thread does it.
-      var isWorker: Bool {
-        switch self {
-        case .connection, .look: false
-        case .walk, .lookUp, .search, .choice, .probe, .question, .derivation, .dial, .export, .stream, .finishNote,
-          .planRecord, .record, .forget, .note:
-          true
-        }
-      }
-
-      /// The transfer about which it writes a record.
-      var transfer: TransferID? {
-        switch self {
-        case .finishNote(_, let transfer), .planRecord(_, let transfer), .record(let transfer), .forget(let transfer),
-          .note(let transfer):
-          transfer
-        case .walk, .lookUp, .search, .choice, .probe, .question, .derivation, .dial, .connection, .export, .stream,
-          .look:
-          nil
-        }
-      }
-
-      /// The session that it belongs to; nil for work that belongs to no session, or outlives it.
-      var session: SessionNumber? {
-        switch self {
-        case .export(let number), .stream(let number, _), .finishNote(let number, _), .planRecord(let number, _),
-          .look(let number):
-          number
-        case .walk, .lookUp, .search, .choice, .probe, .question, .derivation, .dial, .connection, .record, .forget,
-          .note:
-          nil
-        }
-      }
+      var isWorker: Bool { kind != .connection && kind != .look }
     }
 
     private(set) var items: [Item] = []
@@ -70,14 +35,14 @@ extension SenderEngine {
     var isEmpty: Bool { items.isEmpty }
     var workers: Int { items.count(where: \.isWorker) - heldBack.count }
     /// Whether walk, choice or question are running, and are not about to end.
-    var isPreparing: Bool { !isPreparingStopped && items.contains { [.walk, .choice, .question].contains($0) } }
+    var isPreparing: Bool { !isPreparingStopped && items.contains { [.walk, .choice, .question].contains($0.kind) } }
     /// Whether a worker is on its way to the receiver.
-    var isDialing: Bool { items.contains { [.search, .probe, .dial].contains($0) } }
-    var isForgetting: Bool { items.contains { if case .forget = $0 { true } else { false } } }
+    var isDialing: Bool { items.contains { [.search, .probe, .dial].contains($0.kind) } }
+    var isForgetting: Bool { items.contains { $0.kind == .forget } }
 
     func isGoingOn(_ session: SessionNumber) -> Bool { items.contains { $0.session == session } }
 
-    func isOpen(_ connection: ConnectionID) -> Bool { items.contains(.connection(connection)) }
+    func isOpen(_ connection: ConnectionID) -> Bool { items.contains { $0.connection == connection } }
 
     /// Whether an event belongs to pending work.
     func expects(_ event: Event) -> Bool { event.item.map { items.contains($0) } ?? true }
@@ -153,25 +118,28 @@ extension SenderEngine.Event {
   /// The work that the event belongs to; nil for an event that may come at any time.
   fileprivate var item: SenderEngine.PendingWork.Item? {
     switch self {
-    case .walked: .walk
-    case .lookedUp: .lookUp
-    case .found: .search
-    case .chosen: .choice
-    case .probed: .probe
-    case .codeEntered: .question
-    case .derived: .derivation
-    case .dialing, .dialed: .dial
+    case .walked: .init(kind: .walk)
+    case .lookedUp: .init(kind: .lookUp)
+    case .found: .init(kind: .search)
+    case .chosen: .init(kind: .choice)
+    case .probed: .init(kind: .probe)
+    case .codeEntered: .init(kind: .question)
+    case .derived: .init(kind: .derivation)
+    case .dialing, .dialed: .init(kind: .dial)
     case .received(let connection, _), .broke(let connection, _), .drained(let connection),
       .closed(let connection, _):
-      .connection(connection)
-    case .unsent(let session, _), .exported(let session, _): .export(session)
-    case .streamJoined(let session, let stream, _), .streamEnded(let session, let stream, _): .stream(session, stream)
-    case .finishNoted(let session, let transfer, _): .finishNote(session, transfer)
-    case .planRecorded(let session, let transfer, _): .planRecord(session, transfer)
-    case .window(let session, _): .look(session)
-    case .recorded(let transfer, _, _): .record(transfer)
-    case .noted(let transfer): .note(transfer)
-    case .forgot(let transfer): .forget(transfer)
+      .init(kind: .connection, connection: connection)
+    case .unsent(let session, _), .exported(let session, _): .init(kind: .export, session: session)
+    case .streamJoined(let session, let stream, _), .streamEnded(let session, let stream, _):
+      .init(kind: .stream, session: session, stream: stream)
+    case .finishNoted(let session, let transfer, _):
+      .init(kind: .finishNote, session: session, transfer: transfer)
+    case .planRecorded(let session, let transfer, _):
+      .init(kind: .planRecord, session: session, transfer: transfer)
+    case .window(let session, _): .init(kind: .look, session: session)
+    case .recorded(let transfer, _, _): .init(kind: .record, transfer: transfer)
+    case .noted(let transfer): .init(kind: .note, transfer: transfer)
+    case .forgot(let transfer): .init(kind: .forget, transfer: transfer)
     case .begin, .stop, .forgotten, .timePassed: nil
     }
   }
