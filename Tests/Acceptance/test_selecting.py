@@ -3,8 +3,8 @@
 import os
 
 
-from devices import Receiver, end_well, sender, small_file
-from outside import equal
+from devices import Process, Receiver, end_well, sender, small_file
+from outside import equal, require
 
 TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n"
 
@@ -46,6 +46,22 @@ def test_the_last_pattern_that_matches_decides(work):
     done = sending.events("done")[0]
     equal((done["items"], done["bytes"]), (7, 24), "items and bytes")
     equal(sending.events("notStored"), [], "what was not sent")
+
+
+def test_a_home_with_the_program_s_own_records(work):
+    """a source that contains PEER_HOME: everything of it arrives but the program's own records, twice"""
+    old, new = work.place()
+    home = f"{old}/folder/.local/share/peer"
+    make(f"{old}/folder", "letter", ".local/share/peer/apps/notes/data")
+    for passes in (1, 2):
+        receiver = Receiver(work, new, options=["--existing", "update"])
+        sending = Process(
+            work, ["send", f"{old}/folder", "--to", f"127.0.0.1:{receiver.port}", "--code-file", "-", "--json"],
+            receiver.pairing_code + "\n", home=home)
+        end_well(sending, receiver)
+        require(os.path.isdir(f"{home}/transfers"), f"there are records after pass {passes}")
+        equal([path for path in paths(f"{new}/folder") if not path.endswith("/")], [".local/share/peer/apps/notes/data", "letter"],
+              f"the files that arrived in pass {passes}")
 
 
 def test_caches(work):

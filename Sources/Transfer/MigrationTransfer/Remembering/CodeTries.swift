@@ -85,7 +85,7 @@ extension Failure {
 }
 
 extension TransferStore {
-  private static let codesFolder = Array("codes".utf8)
+  static let codesFolder = Array("codes".utf8)
   /// How long other senders may take to count their tries.
   private static let turn = Duration.seconds(5)
 

@@ -3,7 +3,7 @@ import MigrationSystem
 import MigrationWire
 
 extension TransferStore {
-  private static let clockFile = Array("clock".utf8)
+  static let clockFile = Array("clock".utf8)
   private static let bootFile = Array("/proc/sys/kernel/random/boot_id".utf8)
 
   /// Reads the clock, and notes the time for the next look.

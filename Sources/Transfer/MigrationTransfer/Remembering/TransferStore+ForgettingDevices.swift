@@ -41,10 +41,18 @@ extension TransferStore {
         let remembered = try? Self.remembered(bytes, name), remembered.peer == device.peer,
         remembered.role == device.role
       else { continue }
-      try storing { () throws(SystemError) in
-        try directory.replaceFile(LockedTransferRecord.forgottenFile, with: [])
-        try directory.synchronize()
+      let isThere = try storing { () throws(SystemError) -> Bool in
+        do throws(SystemError) {
+          try directory.replaceFile(LockedTransferRecord.forgottenFile, with: [])
+          try directory.synchronize()
+          return true
+        } catch {
+          // Its process has ended it meanwhile, and removed it.
+          if error.isNotFound { return false }
+          throw error
+        }
       }
+      guard isThere else { continue }
       plans.append(Plan(transfers: transfers, name: name, remembered: remembered))
     }
     return plans

@@ -48,7 +48,7 @@ extension TransferStore {
 
   // MARK: Destinations
 
-  private static let destinationsFolder = Array("destinations".utf8)
+  static let destinationsFolder = Array("destinations".utf8)
 
   /// Keeps this user's other receivers away from a directory as long as the result lives, and
   /// remembers where it is.

@@ -257,6 +257,12 @@ package final class TransferStore: Sendable {
   package static let folderName = "transfers"
   private static let folder = Array(folderName.utf8)
 
+  /// What a store keeps in its home: it belongs to this device alone, and changes during a transfer.
+  package static var entries: [[UInt8]] {
+    let clock = [clockFile, clockFile + Array(".new".utf8)]
+    return [folder, devicesFolder, codesFolder, destinationsFolder, identityFile, sourcesFile] + clock
+  }
+
   func openIfThere() throws(Failure) -> SharedDirectory? { try openFolder(Self.folder) }
 
   /// A directory of the home; nil if there is none.
