@@ -20,21 +20,6 @@ extension AppHome {
     try Self.listing(of: try namesInstalled(), in: files).apps.first { $0.bundle.role == .app(clip: clip) }
   }
 
-  /// Takes an app for a migration; a clip, or an app without a migration extension, cannot be
-  /// migrated.
-  func appToMigrate(_ identifier: String) throws(Failure) -> (app: InstalledApp, lock: AppLock) {
-    do {
-      // Before the lock: if this fails, a running app is not the cause.
-      _ = try app(identifier).bundle.extensionToMigrate()
-      let found = try app(identifier, for: .migrating)
-      _ = try found.app.bundle.extensionToMigrate()
-      return found
-    } catch {
-      guard error.code == .notInstalled, let app = try successor(of: identifier) else { throw error }
-      throw .clipIsNotMigrated(identifier, app: app.identifier, isReplaced: true)
-    }
-  }
-
   /// Why an app or a clip is not installed.
   func missing(_ identifier: String) throws(Failure) -> Failure {
     let listing = try Self.listing(of: try namesInstalled(), in: files)

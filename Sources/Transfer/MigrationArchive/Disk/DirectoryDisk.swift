@@ -28,7 +28,7 @@ package final class DirectoryDisk: StagingDisk {
   let changedFolders = Mutex<Set<ArchivePath?>>([])
 
   static let journalName = Array("journal".utf8)
-  private static let treeName = Array("tree".utf8)
+  static let treeName = Array("tree".utf8)
 
   private init(
     _ name: [UInt8], in parent: SharedDirectory, _ own: consuming Directory, journal: consuming Descriptor
@@ -103,44 +103,6 @@ package final class DirectoryDisk: StagingDisk {
       if isOfAnother { return nil }
       throw error
     }
-  }
-
-  private static func open(_ name: [UInt8], in parent: SharedDirectory) throws(SystemError) -> Directory? {
-    do {
-      return try parent.directory.openChildDirectory(name)
-    } catch  where error.isNotFound || error.isNotDirectory || error.isSymbolicLink || error.isPermissionDenied {
-      return nil
-    }
-  }
-
-  /// Whether only this process's user can have made a directory and can change it: it has the owner
-  /// and the lack of rights for others that new entries in it have. Where every entry has the same
-  /// owner and rights, nothing more can be known.
-  private static func isPrivate(_ own: borrowing Directory, like file: borrowing Descriptor) throws(SystemError) -> Bool
-  {
-    let (directory, sample) = (try own.status(), try file.status())
-    guard sample.kind == .regular, directory.owner == sample.owner else { return false }
-    if directory.mode & 0o077 == 0 { return true }
-    // Some mounts give directories other rights than files.
-    return try own.status(treeName).mode & 0o077 == directory.mode & 0o077
-  }
-
-  /// Whether a directory has no more than a kill can leave of a new staging directory.
-  private static func isUnused(_ own: borrowing Directory) throws(SystemError) -> Bool {
-    var isUnused = true
-    try own.forEachEntry { (entry, _) throws(SystemError) in
-      let name = [UInt8](copying: entry)
-      let status = try own.status(name)
-      switch name {
-      case journalName: isUnused = status.kind == .regular && status.size == 0
-      case treeName where status.kind == .directory: isUnused = try own.openChildDirectory(name).isEmpty()
-      case DiskProbe.name where status.kind == .directory:
-        isUnused = DiskProbe.canHaveLeft(try own.openChildDirectory(name))
-      default: isUnused = false
-      }
-      return isUnused
-    }
-    return isUnused
   }
 
   package func places() -> any StagingTree {

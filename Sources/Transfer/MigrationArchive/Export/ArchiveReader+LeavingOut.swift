@@ -18,7 +18,7 @@ extension ArchiveReader {
     _ item: WorkList.Item, _ tries: WorkList.Tries, lastFrame: UInt64, in batch: SourceBatch<Source>
   ) {
     if batch.tree.nodes[item.index].isShared { export.released(item) }
-    guard tries.reads < WorkList.pauses.count else { return unsent(item, .keepsChanging, in: batch) }
+    guard !tries.isLastRead else { return unsent(item, .keepsChanging, in: batch) }
     export.changed(item, WorkList.Tries(reads: tries.reads + 1), lastFrame: lastFrame)
   }
 

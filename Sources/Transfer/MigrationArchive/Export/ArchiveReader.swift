@@ -230,7 +230,7 @@ final class ArchiveReader<Source: SourceDirectory>: @unchecked Sendable {
       var next = tries
       next.looks += 1
       next.awaited = stamp
-      guard next.looks < WorkList.looks else { return changed(item, next, lastFrame: 0, in: batch) }
+      guard !next.isLastLook else { return changed(item, next, lastFrame: 0, in: batch) }
       export.postpone(item, next, until: export.settings.now() + seconds)
     case .large(let found):
       let large = LargeFile(

@@ -28,6 +28,11 @@ package struct WorkList: Sendable {
     /// The stamp of its last change at the last look, which the sender has waited for since.
     var awaited: Timestamp?
 
+    /// Whether the file is given up if it changes in this read as well.
+    var isLastRead: Bool { reads >= WorkList.pauses.count }
+    /// Whether it counts as changed if its last change is still too recent.
+    var isLastLook: Bool { looks >= WorkList.looks }
+
     /// The seconds to wait for another name: many names of one large file must not keep readers busy
     /// with checking them.
     var pause: Double { min(0.01 * Double(1 << min(waits, 10)), 2) }

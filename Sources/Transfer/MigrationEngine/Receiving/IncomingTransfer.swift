@@ -296,3 +296,26 @@ extension Offer.Contents {
     }
   }
 }
+
+extension IncomingPart {
+  /// A session's offer is accepted.
+  mutating func stage(_ totals: PartTotals, _ admitted: ReceiverEngine.Admitted) {
+    stage = .receiving
+    held = admitted.held
+    if let known = admitted.refusals { (refusals, toldRefusals) = (known, min(toldRefusals, known.count)) }
+    // The sender repeats these.
+    leftOutItems = LeftOutItems()
+    total = ExpectedTotal(
+      Tally(items: totals.items, bytes: totals.bytes), allocated: totals.allocated,
+      isEstimate: totals.flags.contains(.estimated))
+  }
+
+  /// The sender has sent the totals of the archive. The announced total may have been an estimate.
+  mutating func conclude(_ finish: Finish) {
+    stage = .importing
+    unsent = finish.unsent
+    leftOut = finish.leftOut
+    lostAttributes = finish.lostAttributes
+    total = total.with(finish.total)
+  }
+}

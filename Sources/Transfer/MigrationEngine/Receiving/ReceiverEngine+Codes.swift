@@ -1,6 +1,6 @@
-package import MigrationWire
+import MigrationWire
 
-/// The code that is shown while a sender may pair, and the questions to the user.
+/// The code that is shown while a sender may pair, and the proofs of it.
 extension ReceiverEngine {
   // MARK: Codes
 
@@ -64,57 +64,51 @@ extension ReceiverEngine {
     }
   }
 
-  private static var exhausted: Failure {
+  static var exhausted: Failure {
     Failure(
       .pairing, "too many wrong codes: no new code is shown",
       hint: "Start again with --from and the address of the other device, so that no other device can try.")
   }
 
-  // MARK: Questions
+  // MARK: Proofs
 
-  /// The questions that the user is to be asked now, the first one first.
-  private var wanted: [(subject: StandingQuestion.Subject, question: Question)] {
-    var wanted: [(subject: StandingQuestion.Subject, question: Question)] = phase.sessions.compactMap { number in
-      guard let session = sessions[number],
-        case .asking(let plan, let judgement, let consent) = session.stage,
-        let transfer = transfers[of: session.transfer]
-      else { return nil }
-      let refused = judgement.sorted { $0.key < $1.key }.compactMap { number, result in
-        result.failure.map { RefusedPart(plan.parts[Int(number)], $0) }
-      }
-      let question = ConsentQuestion(
-        parts: self.wanted(of: plan, judgement), refused: refused, planned: plan.parts.count, label: session.label,
-        address: session.remote.address, answers: consent, isLater: session.isOfDevice)
-      return (.consent(number), .consent(question, client: transfer.client))
-    }
-    if isInviting, !phase.isEngaged, codes.isExhausted { wanted.append((.restart, .restart)) }
-    return wanted
-  }
-
-  /// Asks one question at a time: an unwanted question is withdrawn, and the next one follows its
-  /// end.
-  mutating func tendQuestion() {
-    let wanted = wanted
-    if let question {
-      if question.isWithdrawn || wanted.contains(where: { $0.subject == question.subject }) { return }
-      self.question?.isWithdrawn = true
-      act(.withdrawQuestion)
-    } else if let wanted = wanted.first {
-      question = StandingQuestion(subject: wanted.subject)
-      act(.ask(wanted.question))
+  /// PAIR_A has arrived: only now it matters whether there is a code, and whether earlier guesses
+  /// delay this one.
+  mutating func shared(_ id: ConnectionID) {
+    guard let visitor = visitor(id), visitor.step == .sharing else { return }
+    do throws(AbortReason) {
+      // Until the first code is made, which is soon, the sender is told to come again.
+      guard isInviting, codes.wasIssued else { throw .busy }
+      let number = try codes.open(for: visitor.remote, now: now)
+      connections.share(id, number, now: now)
+      act(.exchange(id, until: visitor.deadline))
+    } catch {
+      turnAway(id, error)
     }
   }
 
-  mutating func answered(_ answer: Bool?, _ taken: [UInt16: ArrivalClasses]?, _ removals: Removals) {
-    let asked = question
-    question = nil
-    // An answer that came too late is ignored.
-    guard let asked, !asked.isWithdrawn else { return }
-    switch asked.subject {
-    case .restart where answer == true: codes.startAnew()
-    case .restart: endRun(.failure(Self.exhausted))
-    case .consent(let number) where answer == true: record(number, taking: taken, removals)
-    case .consent(let number): decline(number)
+  /// A code was proved, correctly or not: a try is spent first. Its sender has spent one of its own: where
+  /// others have guessed meanwhile, the proof waits here for its judgement, if its connection has time.
+  mutating func proved(_ id: ConnectionID, _ isRight: Bool) {
+    guard let visitor = visitor(id), case .exchanging(let number) = visitor.step else { return }
+    let remote = visitor.remote
+    // Another sender may have come back meanwhile. The code is then not judged, so that it can be
+    // tried again.
+    if codes.isOpen(number, now: now), !isInviting { return turnAway(id, .busy) }
+    switch codes.judge(number, isRight, from: remote, now: now) {
+    case .postponed(let end) where end < visitor.deadline: act(.keepProof(id, isRight: isRight, until: end))
+    case .postponed: turnAway(id, .busy)
+    case .refused(let reason): turnAway(id, reason)
+    case .wrong(let attempt, let left):
+      tell(.wrongCode(attempt: attempt, allowed: PairingCode.tries, from: remote.host, left: left))
+      if !codes.isOpen { act(.forgetCode) }
+      turnAway(id, .codeMismatch)
+    case .right:
+      act(.forgetCode)
+      // The connection that has spent the code no longer has to make room.
+      connections.pass(id)
+      connections.advance(id, to: .confirming)
+      act(.confirm(id, until: visitor.deadline))
     }
   }
 
@@ -126,23 +120,4 @@ extension ReceiverEngine {
     /// The reasons that the user knows, since there was a place: a few sentences about a relay or its network.
     var told: Set<String> = []
   }
-
-  /// The question that the user is asked now.
-  struct StandingQuestion: Equatable, Sendable {
-    enum Subject: Equatable, Sendable {
-      case restart
-      /// Whether to accept a session's plan.
-      case consent(SessionNumber)
-    }
-
-    let subject: Subject
-    /// Whether the question is to end without an answer.
-    var isWithdrawn = false
-  }
-}
-
-extension Failure {
-  /// The user of this device has not taken it.
-  package static let notTaken = Failure(
-    .declined, "you did not take it", hint: DataHint.notTaken.text, for: .leftOut)
 }

@@ -108,7 +108,7 @@ extension ReceiverEngine {
     act(.welcome(id, mode, until: visitor.deadline))
   }
 
-  private mutating func turnAway(_ id: ConnectionID, _ reason: AbortReason, place: Int = 0) {
+  mutating func turnAway(_ id: ConnectionID, _ reason: AbortReason, place: Int = 0) {
     connections.advance(id, to: .turnedAway)
     act(.turnAway(id, reason, place: UInt16(clamping: place)))
   }
@@ -121,7 +121,7 @@ extension ReceiverEngine {
 
   /// A connection whose worker has done its part; nil, and the connection is closed, if it was
   /// dismissed meanwhile.
-  private mutating func visitor(_ id: ConnectionID) -> ReceiverConnections.Visitor? {
+  mutating func visitor(_ id: ConnectionID) -> ReceiverConnections.Visitor? {
     guard let visitor = connections[id] else { return nil }
     switch visitor.step {
     case .dismissed(makesRoom: true): turnAway(id, .busy)
@@ -129,46 +129,6 @@ extension ReceiverEngine {
     case .acceptQueue, .greeting, .sharing, .exchanging, .confirming, .welcoming, .turnedAway, .inside: return visitor
     }
     return nil
-  }
-
-  /// PAIR_A has arrived: only now it matters whether there is a code, and whether earlier guesses
-  /// delay this one.
-  mutating func shared(_ id: ConnectionID) {
-    guard let visitor = visitor(id), visitor.step == .sharing else { return }
-    do throws(AbortReason) {
-      // Until the first code is made, which is soon, the sender is told to come again.
-      guard isInviting, codes.wasIssued else { throw .busy }
-      let number = try codes.open(for: visitor.remote, now: now)
-      connections.share(id, number, now: now)
-      act(.exchange(id, until: visitor.deadline))
-    } catch {
-      turnAway(id, error)
-    }
-  }
-
-  /// A code was proved, correctly or not: a try is spent first. Its sender has spent one of its own: where
-  /// others have guessed meanwhile, the proof waits here for its judgement, if its connection has time.
-  mutating func proved(_ id: ConnectionID, _ isRight: Bool) {
-    guard let visitor = visitor(id), case .exchanging(let number) = visitor.step else { return }
-    let remote = visitor.remote
-    // Another sender may have come back meanwhile. The code is then not judged, so that it can be
-    // tried again.
-    if codes.isOpen(number, now: now), !isInviting { return turnAway(id, .busy) }
-    switch codes.judge(number, isRight, from: remote, now: now) {
-    case .postponed(let end) where end < visitor.deadline: act(.keepProof(id, isRight: isRight, until: end))
-    case .postponed: turnAway(id, .busy)
-    case .refused(let reason): turnAway(id, reason)
-    case .wrong(let attempt, let left):
-      tell(.wrongCode(attempt: attempt, allowed: PairingCode.tries, from: remote.host, left: left))
-      if !codes.isOpen { act(.forgetCode) }
-      turnAway(id, .codeMismatch)
-    case .right:
-      act(.forgetCode)
-      // The connection that has spent the code no longer has to make room.
-      connections.pass(id)
-      connections.advance(id, to: .confirming)
-      act(.confirm(id, until: visitor.deadline))
-    }
   }
 
   // MARK: READY

@@ -184,3 +184,10 @@ extension ReceiverEngine {
     if let action = announcement.change(to: isWorthFinding) { act(action) }
   }
 }
+
+extension ReceiverEngine {
+  /// Gives the store its tasks one after the other.
+  mutating func tendStoreTasks() {
+    if !workers.isStoreBusy, let task = transfers.takeTask(busy: transfersOfSessions) { act(task) }
+  }
+}
