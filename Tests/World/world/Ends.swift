@@ -174,6 +174,7 @@ enum Ends {
   /// Notes an event, and the parts that have failed: the command fails with them.
   private static func tell(_ end: String, _ event: TransferEvent, _ failed: borrowing Mutex<[UInt16: Failure]>) {
     if case .progress = event { return }
+    if end == "receiver" { Acknowledged.note(event) }
     if case .partEnded(let part) = event {
       failed.withLock { $0[part.number] = if case .failure(let failure) = part.result { failure } else { nil } }
     }
