@@ -31,7 +31,7 @@ ROWS = [
         "both ends and the relay as they are, in a simulated world: a seed chooses kills, power losses, cuts, stalls, lost "
         "writes, a user's edits and later passes", "Scripts/world --first 1 --seeds 3000", r"\d+ seeds, .* switches"),
     Row("threads", "No order of two threads breaks an object that they share", "two or three threads meet at one real object",
-        "Lab/interleave --seeds 2000"),
+        "Lab/interleave --seeds 2000", r"\d+ meetings, .* switches"),
     Row("power", "What was reported as arrived survives a power cut; a changed file is the old one or the new one",
         "an emulated machine whose disk drops and tears writes, on ext4, XFS and btrfs", "Lab/power --rounds 39 --seed 5",
         r"lab power: (.*)"),

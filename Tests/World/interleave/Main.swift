@@ -20,7 +20,8 @@ import TestSupport
         exit(2)
       }
     }
-    var isGood = true
+    var failures = 0
+    var total = (meetings: 0, orders: 0, switches: UInt64(0))
     for meeting in Meeting.all where only.map({ $0 == meeting.name }) ?? true {
       var (orders, switches): (Set<UInt64>, UInt64) = ([], 0)
       for seed in first..<first + seeds {
@@ -29,14 +30,16 @@ import TestSupport
         switches += counts.switches
         guard let broken else { continue }
         print("\(meeting.name), seed \(seed): \(broken) (trace \(String(counts.trace, radix: 16)))")
-        isGood = false
+        failures += 1
         // The strands of a stuck one are still there.
         if counts.is_stuck { exit(1) }
         break
       }
       print("\(meeting.name): \(orders.count) orders, \(switches) switches")
+      total = (total.meetings + 1, total.orders + orders.count, total.switches + switches)
     }
-    exit(isGood ? 0 : 1)
+    print("\(total.meetings) meetings, \(failures) failed: \(total.orders) orders, \(total.switches) switches")
+    exit(failures == 0 ? 0 : 1)
   }
 }
 
