@@ -118,8 +118,9 @@ import Testing
     try home.add(password("a"))
     let folder = VaultFolder(home: home.path, name: "credentials", observer: nil)
     let (one, two) = (try folder.open(), try folder.open())
-    try folder.lock(one)
-    let error = thrown { () throws(Failure) in try folder.lock(two, within: .milliseconds(50)) }
+    let lock = try folder.lock(one)
+    defer { withExtendedLifetime(lock) {} }
+    let error = thrown { () throws(Failure) in _ = try folder.lock(two, within: .milliseconds(50)) }
     expect(error?.code, is: .unavailable)
     expect(error?.description.contains("(process \(getpid()))"), is: true)
   }

@@ -1,5 +1,6 @@
 import Glibc
 import MigrationCredentials
+import MigrationHost
 import MigrationSystem
 import MigrationWire
 import TestSupport
@@ -26,7 +27,7 @@ struct Home {
 
   init() throws { scratch = try Scratch() }
 
-  func vault(observer: VaultFolder.Observer? = nil) -> CredentialVault {
+  func vault(observer: HomeFiles.Observer? = nil) -> CredentialVault {
     CredentialVault(home: path, keys: keys, observer: observer)
   }
 

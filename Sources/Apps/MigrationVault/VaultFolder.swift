@@ -5,51 +5,50 @@ import MigrationSystem
 import MigrationTLS
 import MigrationWire
 
-/// One of the vault's directories in PEER_HOME, for this user alone. Each change is one call, so
-/// that a test can simulate the end of the process before any change.
+/// One of the vault's directories in PEER_HOME, for this user alone.
 struct VaultFolder: Sendable {
-  /// Called before each change with its description. If it throws, the change is not made and the
-  /// error is rethrown.
-  typealias Observer = @Sendable (_ change: String) throws(Failure) -> Void
-
   /// The longest time for which a process waits for another process that makes a change.
   private static let patience = Duration.seconds(10)
 
   let home: [UInt8]
   let name: String
-  let observer: Observer?
+  let observer: HomeFiles.Observer?
 
   /// Its path.
   var path: [UInt8] { home + Array("/\(name)".utf8) }
 
   private var shown: String { VisibleText.quoted(path) }
 
-  /// Opens the directory; nil if it is missing.
-  func openIfThere() throws(Failure) -> SharedDirectory? {
-    try Failure.ifThere("\(shown) cannot be opened") { () throws(SystemError) in
-      SharedDirectory(try Directory.open(home).openChildDirectory(name))
+  /// The place of an entry in it.
+  func place(_ entry: String) -> String { "\(name)/\(entry)" }
+
+  /// The files of PEER_HOME; nil if the directory is missing.
+  func openIfThere() throws(Failure) -> HomeFiles? {
+    let root = try Failure.ifThere("\(shown) cannot be opened") { () throws(SystemError) in
+      SharedDirectory(try Directory.open(home))
     }
+    guard let root else { return nil }
+    let files = files(root)
+    return try files.kind(of: name) == nil ? nil : files
   }
 
-  /// Opens the directory, and makes it if it is missing.
-  func open() throws(Failure) -> SharedDirectory {
-    if let folder = try openIfThere() { return folder }
-    try observer?("make \(name)")
-    func made() throws(SystemError) -> SharedDirectory {
-      let parent = try Directory.openOrMake(home, mode: 0o700)
-      do throws(SystemError) {
-        try parent.makeDirectory(name, mode: 0o700)
-        try parent.synchronize()
-      } catch  where error.isAlreadyExisting {
-        // Another process made it just now.
-      }
-      return SharedDirectory(try parent.openChildDirectory(name))
-    }
-    return try Failure.wrapping(.failed, "\(shown) cannot be made", made())
+  /// The files of PEER_HOME; makes the directory if it is missing.
+  func open() throws(Failure) -> HomeFiles {
+    if let files = try openIfThere() { return files }
+    let files = files(
+      try Failure.wrapping(
+        .failed, "\(shown) cannot be made", SharedDirectory(try Directory.openOrMake(home, mode: 0o700))))
+    try files.makeDirectory(name)
+    return files
+  }
+
+  private func files(_ root: SharedDirectory) -> HomeFiles {
+    HomeFiles(path: String(decoding: home, as: UTF8.self), root: root, observer: observer)
   }
 
   /// Locks the directory until the returned value is released.
-  func lock(_ folder: SharedDirectory, within patience: Duration = patience) throws(Failure) {
+  func lock(_ files: HomeFiles, within patience: Duration = patience) throws(Failure) -> SharedDirectory {
+    guard let folder = try files.open(name) else { throw Failure(.failed, "\(shown) was removed meanwhile") }
     let isTaken = try Failure.wrapping(
       .failed, "\(shown) cannot be locked", folder.directory.descriptor.lockOnceFree(within: patience))
     guard isTaken else {
@@ -58,50 +57,23 @@ struct VaultFolder: Sendable {
         .unavailable, "another process\(holder) has \(shown) locked for too long",
         hint: "Wait until the process ends, or end it.")
     }
-  }
-
-  /// The names in it, or in a directory inside it, sorted; names that are not UTF-8 are not this
-  /// program's.
-  func names(in folder: SharedDirectory) throws(Failure) -> [String] {
-    try Failure.wrapping(
-      .failed, "\(shown) cannot be listed",
-      folder.directory.names().compactMap { String(validating: $0, as: UTF8.self) }.sorted())
+    return folder
   }
 
   /// The owners that have files.
-  func owners(in folder: SharedDirectory) throws(Failure) -> [CredentialOwner] {
-    try names(in: folder).compactMap { CredentialOwner(stored: $0) }
+  func owners(in files: HomeFiles) throws(Failure) -> [CredentialOwner] {
+    try files.names(in: name).compactMap { CredentialOwner(stored: $0) }
   }
 
   /// The content of a file; nil if it is missing.
   ///
   /// An item that is not a file, or that is too long for this program's files, is damaged.
-  func read(_ name: String, in folder: SharedDirectory, limit: Int) throws(Failure) -> [UInt8]? {
-    let file = "\(VisibleText.quoted(name)) in \(shown)"
-    return try Failure.ifThere("\(file) cannot be read") { () throws(SystemError) -> Result<[UInt8], Failure> in
-      let descriptor = try folder.directory.openChild(name, .anyKind)
-      let status = try descriptor.status()
-      guard status.kind == .regular, status.size <= limit else {
-        return .failure(Failure(.damaged, "\(file) is not a file of this program"))
-      }
-      return .success(try descriptor.readAll(limit: limit))
-    }?.get()
-  }
-
-  /// Adds or replaces a file; durable when it returns.
-  func write(_ name: String, in folder: SharedDirectory, _ bytes: [UInt8]) throws(Failure) {
-    try observer?("write \(name)")
-    try Failure.wrapping(
-      .failed, "\(VisibleText.quoted(name)) in \(shown) cannot be written",
-      folder.directory.replaceFile(Array(name.utf8), with: bytes))
-  }
-
-  /// Makes any other change.
-  func change(
-    _ action: String, _ name: String, _ body: () throws(SystemError) -> Void
-  ) throws(Failure) {
-    try observer?("\(action) \(name)")
-    try Failure.wrapping(.failed, "cannot \(action) \(VisibleText.quoted(name)) in \(shown)", body())
+  func read(_ entry: String, in files: HomeFiles, limit: Int) throws(Failure) -> [UInt8]? {
+    guard let status = try files.status(of: place(entry)) else { return nil }
+    guard status.kind == .regular, status.size <= limit else {
+      throw Failure(.damaged, "\(VisibleText.quoted(entry)) in \(shown) is not a file of this program")
+    }
+    return try files.read(place(entry), limit: limit)
   }
 }
 

@@ -113,7 +113,7 @@ extension AccountCommand {
     guard !entries.isEmpty else {
       return Rendering(standardError: notes + (damaged.isEmpty ? "No sign-ins are recorded.\n" : ""))
     }
-    let rows = entries.map { [$0.owner.name, VisibleText.of($0.record.user), $0.record.state.word] }
+    let rows = entries.map { [$0.owner.name, VisibleText.of($0.record.user), "\($0.record.state)"] }
     return Rendering(standardError: notes, standardOutput: Table.text([["OWNER", "USER", "STATE"]] + rows))
   }
 
@@ -122,7 +122,7 @@ extension AccountCommand {
     let accounts: [Rendering] = entries.map { entry in
       .event(
         "account",
-        ["owner": entry.owner.name, "user": entry.record.user, "state": entry.record.state.word])
+        ["owner": entry.owner.name, "user": entry.record.user, "state": "\(entry.record.state)"])
     }
     return accounts.reduce(Rendering(), +)
       + damaged.map { .event("damaged", ["id": $0.owner.name, "message": $0.error.description]) }.reduce(Rendering(), +)

@@ -1,37 +1,43 @@
 import MigrationArchive
-import MigrationSystem
-import MigrationWire
+package import MigrationSystem
+package import MigrationWire
 
-/// The files of apps in PEER_HOME, by their places: relative paths such as
+/// The files of apps and their credentials in PEER_HOME, by their places: relative paths such as
 /// "containers/org.example.notes".
 ///
 /// Every change is made here, one at a time, so that a test can simulate the end of the process
 /// before any of them. Places are made of the program's own names and of identifiers; links on the
 /// way to a place are never followed.
-struct HomeFiles: Sendable {
+package struct HomeFiles: Sendable {
   /// Called before each change with its description; if it throws, the error is passed on and the
   /// change is not made.
-  typealias Observer = @Sendable (_ change: String) throws(Failure) -> Void
+  package typealias Observer = @Sendable (_ change: String) throws(Failure) -> Void
 
-  /// The absolute path; it needs no encoding in a URL.
+  /// The absolute path; that of apps needs no encoding in a URL.
   let path: String
-  let root: SharedDirectory
-  var renaming = Directory.RenameMethod.preferred
-  var observer: Observer?
+  package let root: SharedDirectory
+  let renaming: Directory.RenameMethod
+  let observer: Observer?
+
+  package init(
+    path: String, root: SharedDirectory, renaming: Directory.RenameMethod = .preferred, observer: Observer? = nil
+  ) {
+    (self.path, self.root, self.renaming, self.observer) = (path, root, renaming, observer)
+  }
 
   /// The absolute path of a place.
   func path(_ place: String) -> String { "\(path)/\(place)" }
 
   /// The type of the entry at a place; nil if there is none.
-  func kind(of place: String) throws(Failure) -> FileKind? { try status(of: place)?.kind }
+  package func kind(of place: String) throws(Failure) -> FileKind? { try status(of: place)?.kind }
 
   /// The kernel's status of a place; nil if there is no entry.
-  func status(of place: String) throws(Failure) -> FileStatus? {
+  package func status(of place: String) throws(Failure) -> FileStatus? {
     try looking("examine", place) { (parent, name) throws(SystemError) in try parent.status(name) }
   }
 
   /// The content of a file; nil if there is none.
-  func read(_ place: String, limit: Int) throws(Failure) -> [UInt8]? {
+  package func read(_ place: String, limit: Int) throws(Failure) -> [UInt8]? {
     try looking("read", place) { (parent, name) throws(SystemError) in
       try parent.openChild(name).readAll(limit: limit)
     }
@@ -43,7 +49,7 @@ struct HomeFiles: Sendable {
   }
 
   /// A directory; nil if there is none.
-  func open(_ place: String) throws(Failure) -> SharedDirectory? {
+  package func open(_ place: String) throws(Failure) -> SharedDirectory? {
     try looking("open", place) { (parent, name) throws(SystemError) in
       SharedDirectory(try parent.openChildDirectory(name))
     }
@@ -51,7 +57,7 @@ struct HomeFiles: Sendable {
 
   /// The names in a directory, in order; none if there is no directory. Names that are not UTF-8
   /// are not ours and are left out.
-  func names(in place: String) throws(Failure) -> [String] {
+  package func names(in place: String) throws(Failure) -> [String] {
     guard let directory = try open(place) else { return [] }
     return try Failure.wrapping(
       .failed, "\(VisibleText.quoted(path(place))) cannot be read",
@@ -59,7 +65,7 @@ struct HomeFiles: Sendable {
   }
 
   /// Creates a directory and its missing parents, private to this user.
-  func makeDirectory(_ place: String) throws(Failure) {
+  package func makeDirectory(_ place: String) throws(Failure) {
     if try kind(of: place) == .directory { return }
     try change("make", place) { () throws(SystemError) in
       _ = try root.directory.makeDirectories(place, mode: 0o700)
@@ -109,7 +115,7 @@ struct HomeFiles: Sendable {
   }
 
   /// Creates or replaces a file; durable when it returns.
-  func write(_ place: String, _ bytes: [UInt8]) throws(Failure) {
+  package func write(_ place: String, _ bytes: [UInt8]) throws(Failure) {
     try makeDirectory(Self.split(place).parent)
     try change("write", place) { () throws(SystemError) in
       try parent(of: place).directory.replaceFile(Array(Self.split(place).name.utf8), with: bytes)
@@ -128,7 +134,7 @@ struct HomeFiles: Sendable {
   }
 
   /// Removes an entry other than a directory, if there is one; durable when it returns.
-  func remove(_ place: String) throws(Failure) {
+  package func remove(_ place: String) throws(Failure) {
     if try kind(of: place) == nil { return }
     try change("remove", place) { () throws(SystemError) in
       let parent = try parent(of: place)
@@ -142,7 +148,7 @@ struct HomeFiles: Sendable {
   }
 
   /// Removes the entry at a place with its contents, if there is one.
-  func removeTree(_ place: String) throws(Failure) {
+  package func removeTree(_ place: String) throws(Failure) {
     if try kind(of: place) == nil { return }
     try change("remove", place) { () throws(SystemError) in
       let parent = try parent(of: place)

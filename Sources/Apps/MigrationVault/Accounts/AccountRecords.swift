@@ -1,4 +1,5 @@
 package import MigrationCredentials
+import MigrationHost
 import MigrationSystem
 package import MigrationWire
 
@@ -24,7 +25,7 @@ package struct AccountRecords: Sendable {
 
   private let folder: VaultFolder
 
-  init(home: [UInt8], observer: VaultFolder.Observer? = nil) {
+  init(home: [UInt8], observer: HomeFiles.Observer? = nil) {
     folder = VaultFolder(home: home, name: Self.folderName, observer: observer)
   }
 
@@ -57,8 +58,8 @@ package struct AccountRecords: Sendable {
   package func record(_ state: AccountState, of user: String, for owner: CredentialOwner) throws(Failure) {
     precondition(Self.isUser(user), "the caller has checked the user's identifier")
     let found = try folder.open()
-    try folder.lock(found)
-    defer { withExtendedLifetime(found) {} }
+    let lock = try folder.lock(found)
+    defer { withExtendedLifetime(lock) {} }
     var records = try records(of: owner, in: found)
     if let index = records.firstIndex(where: { $0.user == user }) {
       records[index].state = state
@@ -68,11 +69,11 @@ package struct AccountRecords: Sendable {
       }
       records.append(Record(user: user, state: state))
     }
-    let text = records.map { "\($0.state.word) \($0.user)\n" }.joined()
-    try folder.write(owner.name, in: found, Array(text.utf8))
+    let text = records.map { "\($0.state) \($0.user)\n" }.joined()
+    try found.write(folder.place(owner.name), Array(text.utf8))
   }
 
-  private func records(of owner: CredentialOwner, in found: SharedDirectory) throws(Failure) -> [Record] {
+  private func records(of owner: CredentialOwner, in found: HomeFiles) throws(Failure) -> [Record] {
     guard let bytes = try folder.read(owner.name, in: found, limit: Self.longest) else { return [] }
     var records: [Record] = []
     for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
@@ -95,16 +96,9 @@ package struct AccountRecords: Sendable {
 }
 
 extension AccountState {
-  /// The state's name in the record and in JSON.
-  package var word: String {
-    switch self {
-    case .revoked: "revoked"
-    case .authorized: "authorized"
-    }
-  }
-
-  init?(word: String) {
-    guard let state = [AccountState.revoked, .authorized].first(where: { $0.word == word }) else { return nil }
+  /// The state with this name in the record.
+  fileprivate init?(word: String) {
+    guard let state = [AccountState.revoked, .authorized].first(where: { "\($0)" == word }) else { return nil }
     self = state
   }
 }

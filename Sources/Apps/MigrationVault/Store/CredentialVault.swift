@@ -1,5 +1,6 @@
 import MigrationArchive
 package import MigrationCredentials
+import MigrationHost
 package import MigrationSystem
 package import MigrationWire
 
@@ -16,7 +17,7 @@ package final class CredentialVault: CredentialStorage {
 
   let folder: VaultFolder
   private let keys: [UInt8]?
-  private let observer: VaultFolder.Observer?
+  private let observer: HomeFiles.Observer?
   private let opened = Mutex<StoreKey?>(nil)
   /// The records of users beside the credentials.
   package let accounts: AccountRecords
@@ -26,7 +27,7 @@ package final class CredentialVault: CredentialStorage {
   ///   - keys: the place of the keys of stores; nil if there is none.
   package convenience init(home: [UInt8], keys: [UInt8]?) { self.init(home: home, keys: keys, observer: nil) }
 
-  init(home: [UInt8], keys: [UInt8]?, observer: VaultFolder.Observer?) {
+  init(home: [UInt8], keys: [UInt8]?, observer: HomeFiles.Observer?) {
     // The process may change its directory.
     let isAbsolute = home.first == UInt8(ascii: "/")
     let here = isAbsolute ? [] : ((try? Directory.open(".").canonicalPath()) ?? []) + [UInt8(ascii: "/")]
@@ -42,11 +43,7 @@ package final class CredentialVault: CredentialStorage {
   package func locked<Value>(
     _ body: () throws(CredentialStatus) -> Value
   ) throws(CredentialStatus) -> Value {
-    let lock = try coded { () throws(Failure) in
-      let folder = try self.folder.open()
-      try self.folder.lock(folder)
-      return folder
-    }
+    let lock = try coded { () throws(Failure) in try folder.lock(try folder.open()) }
     defer { withExtendedLifetime(lock) {} }
     return try body()
   }
@@ -54,26 +51,23 @@ package final class CredentialVault: CredentialStorage {
   /// All items of an owner, the oldest first; throws if one of them is damaged.
   package func items(of owner: CredentialOwner) throws(CredentialStatus) -> [StoredCredential] {
     try coded { () throws(Failure) in
-      guard let folder = try self.folder.openIfThere(), let key = try key(of: folder) else { return [] }
-      guard let place = try place(of: owner, in: folder) else { return [] }
+      guard let files = try folder.openIfThere(), let key = try key(of: files) else { return [] }
       var items: [StoredCredential] = []
-      for name in try names(in: place) { items.append(try item(name, of: owner, in: place, with: key)) }
+      for name in try names(of: owner, in: files) { items.append(try item(name, of: owner, in: files, with: key)) }
       return items.sorted { ($0.item.created, $0.name) < ($1.item.created, $1.name) }
     }
   }
 
   package func add(_ item: CredentialItem, to owner: CredentialOwner) throws(CredentialStatus) {
     try coded { () throws(Failure) in
-      let folder = try self.folder.open()
-      let key = if let key = try key(of: folder) { key } else { try makeStore(in: folder) }
-      let place = try makePlace(of: owner, in: folder)
-      guard try names(in: place).count < CredentialLimits.items else {
+      let files = try folder.open()
+      let key = if let key = try key(of: files) { key } else { try makeStore(in: files) }
+      guard try names(of: owner, in: files).count < CredentialLimits.items else {
         throw Failure(
           .full, "\(owner.name) has \(CredentialLimits.items) credentials, which is the limit",
           hint: "'peer credentials remove' removes unneeded ones.")
       }
-      let name = SealedItem.drawnName()
-      try self.folder.write(name, in: place, SealedItem.seal(item, name, of: owner, in: key.store, with: key.key))
+      try write(item, as: SealedItem.drawnName(), of: owner, in: files, with: key)
     }
   }
 
@@ -81,17 +75,17 @@ package final class CredentialVault: CredentialStorage {
     _ name: String, of owner: CredentialOwner, with item: CredentialItem
   ) throws(CredentialStatus) {
     try coded { () throws(Failure) in
-      guard let folder = try self.folder.openIfThere(), let key = try key(of: folder),
-        let place = try place(of: owner, in: folder), try names(in: place).contains(name)
+      guard let files = try folder.openIfThere(), let key = try key(of: files),
+        try names(of: owner, in: files).contains(name)
       else { throw Failure(.failed, "the credential no longer exists") }
-      try self.folder.write(name, in: place, SealedItem.seal(item, name, of: owner, in: key.store, with: key.key))
+      try write(item, as: name, of: owner, in: files, with: key)
     }
   }
 
   package func remove(_ name: String, of owner: CredentialOwner) throws(CredentialStatus) {
     try coded { () throws(Failure) in
-      guard let folder = try self.folder.openIfThere(), let place = try place(of: owner, in: folder) else { return }
-      try take([name], from: place, of: owner, in: folder)
+      guard let files = try folder.openIfThere() else { return }
+      try take([name], of: owner, in: files)
     }
   }
 
@@ -103,23 +97,19 @@ package final class CredentialVault: CredentialStorage {
     do { return try body() } catch { throw CredentialStatus(error) }
   }
 
-  /// An owner's directory; nil if there is none.
-  func place(of owner: CredentialOwner, in folder: SharedDirectory) throws(Failure) -> SharedDirectory? {
-    try Failure.ifThere("the credentials of \(owner.name) cannot be opened") { () throws(SystemError) in
-      SharedDirectory(try folder.directory.openChildDirectory(owner.name))
-    }
-  }
+  /// The place of an owner's items.
+  private func place(of owner: CredentialOwner) -> String { folder.place(owner.name) }
 
-  /// The names of the items in an owner's directory, sorted.
-  func names(in place: SharedDirectory) throws(Failure) -> [String] {
-    try folder.names(in: place).filter(SealedItem.isName)
+  /// The names of an owner's items, sorted.
+  private func names(of owner: CredentialOwner, in files: HomeFiles) throws(Failure) -> [String] {
+    try files.names(in: place(of: owner)).filter(SealedItem.isName)
   }
 
   /// Opens an item.
-  func item(
-    _ name: String, of owner: CredentialOwner, in place: SharedDirectory, with key: StoreKey
+  private func item(
+    _ name: String, of owner: CredentialOwner, in files: HomeFiles, with key: StoreKey
   ) throws(Failure) -> StoredCredential {
-    guard let bytes = try folder.read(name, in: place, limit: SealedItem.longest),
+    guard let bytes = try folder.read("\(owner.name)/\(name)", in: files, limit: SealedItem.longest),
       let item = try SealedItem.open(bytes, name, of: owner, in: key.store, with: key.key)
     else {
       throw Failure(
@@ -129,42 +119,23 @@ package final class CredentialVault: CredentialStorage {
     return StoredCredential(name: name, item: item)
   }
 
-  /// Removes items, and with the last one the owner's directory; durable when it returns.
-  func take(
-    _ names: [String], from place: SharedDirectory, of owner: CredentialOwner, in folder: SharedDirectory
+  private func write(
+    _ item: CredentialItem, as name: String, of owner: CredentialOwner, in files: HomeFiles, with key: StoreKey
   ) throws(Failure) {
-    for name in names {
-      try self.folder.change("remove", name) { () throws(SystemError) in try place.directory.remove(name) }
-    }
-    try self.folder.change("synchronize", owner.name) { () throws(SystemError) in try place.directory.synchronize() }
-    guard try self.names(in: place).isEmpty else { return }
-    try removeAll(of: owner, in: folder)
+    try files.write(
+      "\(place(of: owner))/\(name)", SealedItem.seal(item, name, of: owner, in: key.store, with: key.key))
   }
 
-  /// Removes an owner's directory with its contents; durable when it returns.
-  func removeAll(of owner: CredentialOwner, in folder: SharedDirectory) throws(Failure) {
-    try self.folder.change("remove", owner.name) { () throws(SystemError) in
-      try folder.directory.removeTree(ifThere: owner.name)
-      try folder.directory.synchronize()
-    }
-  }
-
-  private func makePlace(of owner: CredentialOwner, in folder: SharedDirectory) throws(Failure) -> SharedDirectory {
-    if let place = try place(of: owner, in: folder) { return place }
-    try self.folder.change("make", owner.name) { () throws(SystemError) in
-      try folder.directory.makeDirectory(owner.name, mode: 0o700)
-      try folder.directory.synchronize()
-    }
-    guard let place = try place(of: owner, in: folder) else {
-      throw Failure(.failed, "the credentials of \(owner.name) were removed meanwhile")
-    }
-    return place
+  /// Removes items, and with the last one the owner's directory; durable when it returns.
+  private func take(_ names: [String], of owner: CredentialOwner, in files: HomeFiles) throws(Failure) {
+    for name in names { try files.remove("\(place(of: owner))/\(name)") }
+    if try self.names(of: owner, in: files).isEmpty { try files.removeTree(place(of: owner)) }
   }
 
   /// The store's key; nil if there is no store yet.
-  func key(of folder: SharedDirectory) throws(Failure) -> StoreKey? {
-    guard let store = try storeName(in: folder) else { return nil }
-    let place = try storePlace(folder)
+  func key(of files: HomeFiles) throws(Failure) -> StoreKey? {
+    guard let store = try storeName(in: files) else { return nil }
+    let place = try storePlace(files)
     LoopThread.check("wait for the key of the credentials")
     return try opened.withLock { (key) throws(Failure) in
       if let key, key.store == store, key.place == place { return key }
@@ -175,19 +146,19 @@ package final class CredentialVault: CredentialStorage {
     }
   }
 
-  private func makeStore(in folder: SharedDirectory) throws(Failure) -> StoreKey {
-    let place = try storePlace(folder)
+  private func makeStore(in files: HomeFiles) throws(Failure) -> StoreKey {
+    let place = try storePlace(files)
     // A crash after this point leaves a key that opens nothing.
     let key = try StoreKey.make(for: place, in: try KeysDirectory(keys, besides: place.path, observer: observer))
-    try self.folder.write(Self.storeFile, in: folder, Array("\(key.store)\n".utf8))
+    try files.write(folder.place(Self.storeFile), Array("\(key.store)\n".utf8))
     opened.withLock { $0 = key }
     return key
   }
 
-  private func storeName(in folder: SharedDirectory) throws(Failure) -> String? {
-    guard let bytes = try self.folder.read(Self.storeFile, in: folder, limit: 64) else {
+  private func storeName(in files: HomeFiles) throws(Failure) -> String? {
+    guard let bytes = try folder.read(Self.storeFile, in: files, limit: 64) else {
       // A new store does not overwrite the items of a lost store.
-      if try self.folder.owners(in: folder).isEmpty { return nil }
+      if try folder.owners(in: files).isEmpty { return nil }
       throw Failure(
         .unavailable, "the file \"\(Self.storeFile)\" is missing beside the credentials; it names their key",
         hint: "Restore the file, or remove the credentials.")
@@ -201,13 +172,13 @@ package final class CredentialVault: CredentialStorage {
     return name
   }
 
-  private func storePlace(_ folder: SharedDirectory) throws(Failure) -> StoreKey.Location {
-    func place() throws(SystemError) -> StoreKey.Location {
-      let status = try folder.directory.status()
-      let path = try Directory.open(self.folder.home).canonicalPath()
-      return StoreKey.Location(path: path, device: status.device, inode: status.inode)
+  private func storePlace(_ files: HomeFiles) throws(Failure) -> StoreKey.Location {
+    guard let status = try files.status(of: folder.name) else {
+      throw Failure(.failed, "the credentials were removed meanwhile")
     }
-    return try Failure.wrapping(.failed, "\(VisibleText.quoted(self.folder.home)) cannot be examined", place())
+    let path = try Failure.wrapping(
+      .failed, "\(VisibleText.quoted(folder.home)) cannot be examined", files.root.directory.canonicalPath())
+    return StoreKey.Location(path: path, device: status.device, inode: status.inode)
   }
 
   /// A list's entry for one item; it has no secret.
@@ -243,23 +214,22 @@ package final class CredentialVault: CredentialStorage {
   /// Lists the stored items. Without the key, it still lists the owners of items.
   package func list(_ isWanted: (CredentialOwner) -> Bool = { _ in true }) throws(Failure) -> Listing {
     var listing = Listing()
-    guard let folder = try folder.openIfThere() else { return listing }
-    try self.folder.lock(folder)
-    defer { withExtendedLifetime(folder) {} }
+    guard let files = try folder.openIfThere() else { return listing }
+    let lock = try folder.lock(files)
+    defer { withExtendedLifetime(lock) {} }
     var key: StoreKey?
     do {
-      key = try self.key(of: folder)
+      key = try self.key(of: files)
     } catch {
       listing.obstacle = error
     }
-    for owner in try self.folder.owners(in: folder) where isWanted(owner) {
-      guard let place = try place(of: owner, in: folder) else { continue }
+    for owner in try folder.owners(in: files) where isWanted(owner) {
       var found: [Listed] = []
-      for name in try names(in: place) {
+      for name in try names(of: owner, in: files) {
         let obstacle: Failure
         do throws(Failure) {
           if let key {
-            let item = try item(name, of: owner, in: place, with: key).item
+            let item = try item(name, of: owner, in: files, with: key).item
             found.append(Listed(owner: owner, item: Summary(item), problem: nil))
             continue
           }
@@ -276,10 +246,10 @@ package final class CredentialVault: CredentialStorage {
 
   /// The owners that have items. This needs no key and waits for no lock.
   package func owners() throws(Failure) -> [CredentialOwner] {
-    guard let folder = try folder.openIfThere() else { return [] }
+    guard let files = try folder.openIfThere() else { return [] }
     var owners: [CredentialOwner] = []
-    for owner in try self.folder.owners(in: folder) {
-      if let place = try place(of: owner, in: folder), try !names(in: place).isEmpty { owners.append(owner) }
+    for owner in try folder.owners(in: files) {
+      if try !names(of: owner, in: files).isEmpty { owners.append(owner) }
     }
     return owners
   }
@@ -290,27 +260,26 @@ package final class CredentialVault: CredentialStorage {
   /// Removes all items of an owner, without a key, and returns their number.
   @discardableResult
   package func removeAll(of owner: CredentialOwner) throws(Failure) -> Int {
-    guard let folder = try folder.openIfThere() else { return 0 }
-    try self.folder.lock(folder)
-    defer { withExtendedLifetime(folder) {} }
-    guard let place = try place(of: owner, in: folder) else { return 0 }
-    let count = try names(in: place).count
-    try removeAll(of: owner, in: folder)
+    guard let files = try folder.openIfThere() else { return 0 }
+    let lock = try folder.lock(files)
+    defer { withExtendedLifetime(lock) {} }
+    let count = try names(of: owner, in: files).count
+    try files.removeTree(place(of: owner))
     return count
   }
 
   /// Removes an owner's items with a label, and returns their number. Fails, and removes nothing,
   /// if one of the owner's items cannot be opened.
   package func remove(labelled label: String, of owner: CredentialOwner) throws(Failure) -> Int {
-    guard let folder = try folder.openIfThere() else { return 0 }
-    try self.folder.lock(folder)
-    defer { withExtendedLifetime(folder) {} }
-    guard let place = try place(of: owner, in: folder), let key = try key(of: folder) else { return 0 }
+    guard let files = try folder.openIfThere() else { return 0 }
+    let lock = try folder.lock(files)
+    defer { withExtendedLifetime(lock) {} }
+    guard let key = try key(of: files) else { return 0 }
     var found: [String] = []
-    for name in try names(in: place) {
-      if Summary(try item(name, of: owner, in: place, with: key).item).label == label { found.append(name) }
+    for name in try names(of: owner, in: files) {
+      if Summary(try item(name, of: owner, in: files, with: key).item).label == label { found.append(name) }
     }
-    if !found.isEmpty { try take(found, from: place, of: owner, in: folder) }
+    if !found.isEmpty { try take(found, of: owner, in: files) }
     return found.count
   }
 }

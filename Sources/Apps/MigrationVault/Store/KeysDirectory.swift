@@ -1,5 +1,5 @@
 import MigrationArchive
-import MigrationCredentials
+import MigrationHost
 import MigrationSystem
 import MigrationWire
 
@@ -7,14 +7,14 @@ import MigrationWire
 struct KeysDirectory: Sendable {
   private let path: [UInt8]
   private let home: [UInt8]
-  private let observer: VaultFolder.Observer?
+  private let observer: HomeFiles.Observer?
 
   var shown: String { VisibleText.quoted(path) }
 
   /// - Parameters:
   ///   - path: nil if the environment names none.
   ///   - home: PEER_HOME's absolute path, without links.
-  init(_ path: [UInt8]?, besides home: [UInt8], observer: VaultFolder.Observer? = nil) throws(Failure) {
+  init(_ path: [UInt8]?, besides home: [UInt8], observer: HomeFiles.Observer? = nil) throws(Failure) {
     guard let path else {
       throw Failure(
         .unavailable,
