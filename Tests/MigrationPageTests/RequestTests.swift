@@ -21,23 +21,23 @@ import Testing
   }
 
   @Test(arguments: [
-    ("GET / HTTP/1.0\r\n\r\n", Status.otherVersion), ("PUT / HTTP/1.1\r\n\r\n", .otherMethod),
-    ("GET  / HTTP/1.1\r\n\r\n", .malformed), ("GET http://h/ HTTP/1.1\r\n\r\n", .malformed),
-    ("GET / HTTP/1.1\r\nA:1\r\nA:2\r\n\r\n", .malformed), ("GET / HTTP/1.1\r\nHost : h\r\n\r\n", .malformed),
-    ("GET / HTTP/1.1\nHost: h\r\n\r\n", .malformed), ("GET / HTTP/1.1\r\n a: b\r\n\r\n", .malformed),
-    ("GET / HTTP/1.1\r\nA: \u{1}\r\n\r\n", .malformed), ("GET / HTTP/1.1\r\nA: é\r\n\r\n", .malformed),
-    ("GET / HTTP/1.1\r\nContent-Length: 1\r\n\r\na", .malformed),
-    ("POST / HTTP/1.1\r\nContent-Length: +1\r\n\r\na", .malformed),
-    ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", .malformed),
-    ("POST / HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n", .tooLarge),
-    ("POST / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n", .tooLarge),
-    ("GET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n", .malformed),
-    ("GET /\(String(repeating: "a", count: 256)) HTTP/1.1\r\n\r\n", .malformed),
-    (String(repeating: "a", count: Request.Parser.longestHead + 4), .tooLong),
-    ("GET / HTTP/1.1\r\n" + (0...64).map { "a\($0): 1\r\n" }.joined() + "\r\n", .tooLong),
+    "GET / HTTP/1.0\r\n\r\n", "PUT / HTTP/1.1\r\n\r\n",
+    "GET  / HTTP/1.1\r\n\r\n", "GET http://h/ HTTP/1.1\r\n\r\n",
+    "GET / HTTP/1.1\r\nA:1\r\nA:2\r\n\r\n", "GET / HTTP/1.1\r\nHost : h\r\n\r\n",
+    "GET / HTTP/1.1\nHost: h\r\n\r\n", "GET / HTTP/1.1\r\n a: b\r\n\r\n",
+    "GET / HTTP/1.1\r\nA: \u{1}\r\n\r\n", "GET / HTTP/1.1\r\nA: é\r\n\r\n",
+    "GET / HTTP/1.1\r\nContent-Length: 1\r\n\r\na",
+    "POST / HTTP/1.1\r\nContent-Length: +1\r\n\r\na",
+    "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n",
+    "POST / HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n",
+    "POST / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
+    "GET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n",
+    "GET /\(String(repeating: "a", count: 256)) HTTP/1.1\r\n\r\n",
+    String(repeating: "a", count: Request.Parser.longestHead + 4),
+    "GET / HTTP/1.1\r\n" + (0...64).map { "a\($0): 1\r\n" }.joined() + "\r\n",
   ])
-  func `what no browser sends is refused`(text: String, status: Status) {
-    expect(outcome(text), is: .refused(status))
+  func `what no browser sends is refused`(text: String) {
+    expect(outcome(text), is: .refused)
   }
 
   @Test(arguments: ["a", "a=1\na=2", "a=\u{1}"]) func `a form has one value for each name`(text: String) {

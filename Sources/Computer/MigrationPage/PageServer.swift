@@ -118,7 +118,7 @@ package struct PageServer: ~Copyable {
     if !ready.isDisjoint(with: [.readable, .hangUp, .failed]) {
       switch box.connection.read() {
       case .unfinished: break
-      case .refused(let status): box.connection.answer(Response(status), now: now)
+      case .refused: box.connection.answer(Response(.malformed), now: now)
       case .request(let request):
         if let response = response(to: request, now: now) {
           box.connection.answer(response, now: now)

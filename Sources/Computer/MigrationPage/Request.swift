@@ -48,7 +48,8 @@ package struct Request: Equatable, Sendable {
     package enum Outcome: Equatable, Sendable {
       case unfinished
       case request(Request)
-      case refused(Status)
+      /// It is none that a browser sends.
+      case refused
     }
 
     private var bytes: [UInt8] = []
@@ -61,104 +62,56 @@ package struct Request: Equatable, Sendable {
     package mutating func take(_ more: some Sequence<UInt8>) -> Outcome {
       let searched = max(0, bytes.count - 3)
       bytes += more
-      do throws(Refusal) {
-        if head == nil { try readHead(from: searched) }
-        guard let head else { return .unfinished }
-        if bytes.count < head.end { return .unfinished }
-        // Another request on the same connection is not answered.
-        if bytes.count > head.end { return .refused(.malformed) }
-        var request = head.request
-        request.body = Array(bytes[head.start...])
-        return .request(request)
-      } catch {
-        return .refused(error.status)
+      if head == nil {
+        let starts = searched..<max(searched, bytes.count - 3)
+        let end = starts.first { bytes[$0] == 13 && bytes[$0..<$0 + 4].elementsEqual("\r\n\r\n".utf8) }
+        guard let end else { return bytes.count > Self.longestHead ? .refused : .unfinished }
+        guard end <= Self.longestHead, let request = Request(head: bytes[..<end]), let length = request.length else {
+          return .refused
+        }
+        head = (request, end + 4, end + 4 + length)
       }
+      guard let head, bytes.count >= head.end else { return .unfinished }
+      // Another request on the same connection is not answered.
+      if bytes.count > head.end { return .refused }
+      var request = head.request
+      request.body = Array(bytes[head.start...])
+      return .request(request)
     }
+  }
 
-    private struct Refusal: Error {
-      let status: Status
-
-      init(_ status: Status) { self.status = status }
+  /// The request of some bytes before a body; nil if it is none that a browser sends.
+  private init?(head: ArraySlice<UInt8>) {
+    // A carriage return or a line feed alone ends no line.
+    let end: Character = "\r\n"
+    let lines = String(decoding: head, as: UTF8.self).split(separator: end, omittingEmptySubsequences: false)
+    guard lines.count <= Parser.mostFields + 1,
+      lines.allSatisfy({ $0.utf8.allSatisfy { (0x20...0x7E).contains($0) || $0 == 9 } })
+    else { return nil }
+    let words = lines[0].split(separator: " ", omittingEmptySubsequences: false)
+    guard words.count == 3, let method = Method(rawValue: String(words[0])), words[2] == "HTTP/1.1",
+      words[1].first == "/", words[1].utf8.count <= Parser.longestTarget, !words[1].contains("\t")
+    else { return nil }
+    self.init(method, String(words[1]))
+    for line in lines.dropFirst() {
+      guard let colon = line.firstIndex(of: ":"), colon > line.startIndex,
+        line[..<colon].allSatisfy({ $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" })
+      else { return nil }
+      var value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+      while let last = value.last, last == " " || last == "\t" { value.removeLast() }
+      guard fields.updateValue(String(value), forKey: line[..<colon].lowercased()) == nil else { return nil }
     }
+  }
 
-    private static let end = Array("\r\n\r\n".utf8)
-
-    private mutating func readHead(from searched: Int) throws(Refusal) {
-      let starts = searched..<max(searched, bytes.count - 3)
-      guard let end = starts.first(where: { bytes[$0] == 13 && bytes[$0..<$0 + 4].elementsEqual(Self.end) }) else {
-        if bytes.count > Self.longestHead { throw Refusal(.tooLong) }
-        return
-      }
-      guard end <= Self.longestHead else { throw Refusal(.tooLong) }
-      var lines = try Self.lines(bytes[..<end])[...]
-      var request = try Self.beginning(of: lines.popFirst() ?? [])
-      guard lines.count <= Self.mostFields else { throw Refusal(.tooLong) }
-      for line in lines {
-        let (name, value) = try Self.field(line)
-        guard request.fields.updateValue(value, forKey: name) == nil else { throw Refusal(.malformed) }
-      }
-      let length = try Self.length(of: request)
-      head = (request, end + 4, end + 4 + length)
-    }
-
-    /// The lines; a carriage return or a line feed alone ends none.
-    private static func lines(_ bytes: ArraySlice<UInt8>) throws(Refusal) -> [ArraySlice<UInt8>] {
-      let lines = bytes.split(separator: 10, omittingEmptySubsequences: false)
-      var result: [ArraySlice<UInt8>] = []
-      for (index, line) in lines.enumerated() {
-        let isLast = index == lines.count - 1
-        guard isLast || line.last == 13 else { throw Refusal(.malformed) }
-        let content = isLast ? line : line.dropLast()
-        guard content.allSatisfy({ (0x20...0x7E).contains($0) || $0 == 9 }) else { throw Refusal(.malformed) }
-        result.append(content)
-      }
-      return result
-    }
-
-    private static func beginning(of line: ArraySlice<UInt8>) throws(Refusal) -> Request {
-      let words = line.split(separator: 0x20, omittingEmptySubsequences: false)
-      guard words.count == 3, !words[0].isEmpty else { throw Refusal(.malformed) }
-      guard words[2].elementsEqual("HTTP/1.1".utf8) else { throw Refusal(.otherVersion) }
-      guard let method = Request.Method(rawValue: String(decoding: words[0], as: UTF8.self)) else {
-        throw Refusal(.otherMethod)
-      }
-      let target = words[1]
-      guard target.first == UInt8(ascii: "/"), target.count <= longestTarget, !target.contains(9) else {
-        throw Refusal(.malformed)
-      }
-      return Request(method, String(decoding: target, as: UTF8.self))
-    }
-
-    private static func field(_ line: ArraySlice<UInt8>) throws(Refusal) -> (String, String) {
-      guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else {
-        throw Refusal(.malformed)
-      }
-      let name = line[..<colon]
-      guard name.allSatisfy(isNameByte) else { throw Refusal(.malformed) }
-      var value = line[(colon + 1)...]
-      while let first = value.first, first == 0x20 || first == 9 { value.removeFirst() }
-      while let last = value.last, last == 0x20 || last == 9 { value.removeLast() }
-      return (String(decoding: name, as: UTF8.self).lowercased(), String(decoding: value, as: UTF8.self))
-    }
-
-    private static func isNameByte(_ byte: UInt8) -> Bool {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-        true
-      default: false
-      }
-    }
-
-    private static func length(of request: Request) throws(Refusal) -> Int {
-      guard request.fields["transfer-encoding"] == nil else { throw Refusal(.malformed) }
-      guard let text = request.fields["content-length"] else { return 0 }
-      // Int would also take a sign.
-      guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { throw Refusal(.malformed) }
-      guard text.utf8.count < 10, let length = Int(text), length <= longestBody else { throw Refusal(.tooLarge) }
-      guard length == 0 || request.method == .post else { throw Refusal(.malformed) }
-      return length
-    }
+  /// The length of the body; nil if it is none that a browser sends.
+  private var length: Int? {
+    guard fields["transfer-encoding"] == nil else { return nil }
+    guard let text = fields["content-length"] else { return 0 }
+    // Int would also take a sign.
+    guard (1...9).contains(text.utf8.count), text.allSatisfy(\.isNumber), let length = Int(text),
+      length <= Parser.longestBody, length == 0 || method == .post
+    else { return nil }
+    return length
   }
 }
 
@@ -170,15 +123,11 @@ package enum Status: Int, Sendable {
   case malformed = 400
   case forbidden = 403
   case notFound = 404
-  case otherMethod = 405
   /// Not now: nothing waits for this.
   case conflict = 409
-  case tooLarge = 413
   /// It comes from elsewhere: another Host or another page.
   case misdirected = 421
-  case tooLong = 431
   case failed = 500
-  case otherVersion = 505
 }
 
 /// A response, after which its connection ends.
