@@ -82,7 +82,16 @@ package struct AppCatalogue: Sendable {
   ) -> [MovableApp] {
     var apps: [MovableApp] = []
     for description in descriptions.values.sorted(by: { $0.identifier < $1.identifier }) {
-      guard let found = Found(description, in: home, isInstalled: isInstalled, &mistakes) else { continue }
+      var found: (packaging: AppDescription.Packaging, places: [HomeItem])?
+      // If several packagings have data, the first installed one counts, or else the first one.
+      for packaging in description.packagings {
+        let places = Self.places(of: description, packaging, in: home, &mistakes)
+        if places.isEmpty { continue }
+        let isInstalled = isInstalled(packaging, of: description)
+        if isInstalled || found == nil { found = (packaging, places) }
+        if isInstalled { break }
+      }
+      guard let found else { continue }
       apps.append(
         MovableApp(
           .described, identifier: description.identifier, name: description.name, places: found.places,
@@ -156,7 +165,7 @@ package struct AppCatalogue: Sendable {
 
   /// The places of all data with secrets, of every packaging, relative to a home.
   package var secretPlaces: [[UInt8]] {
-    descriptions.values.filter { $0.hasSecrets || $0.isIdentity }.flatMap { $0.roots.flatMap(\.places) }.map(\.path)
+    descriptions.values.filter(\.isSecret).flatMap { $0.roots.flatMap(\.places) }.map(\.path)
   }
 
   /// The program that uses the data of an app of files now, for people. `running` is asked only if
@@ -200,54 +209,28 @@ package struct AppCatalogue: Sendable {
     }
   }
 
-  /// The data of a described app in a home, of one packaging.
-  private struct Found {
-    let packaging: AppDescription.Packaging
-    let places: [HomeItem]
-
-    /// If several packagings have data, the first installed packaging counts, or else the first
-    /// one; nil if there is no data.
-    init?(
-      _ app: AppDescription, in home: borrowing Directory,
-      isInstalled: (AppDescription.Packaging, AppDescription) -> Bool, _ mistakes: inout [DescriptionError]
-    ) {
-      var first: Found?
-      for packaging in app.packagings {
-        let found = Found(app, packaging, in: home, &mistakes)
-        guard !found.places.isEmpty else { continue }
-        if isInstalled(packaging, app) {
-          self = found
-          return
-        }
-        if first == nil { first = found }
-      }
-      guard let first else { return nil }
-      self = first
-    }
-
-    private init(
-      _ app: AppDescription, _ packaging: AppDescription.Packaging, in home: borrowing Directory,
-      _ mistakes: inout [DescriptionError]
-    ) {
-      var places: [HomeItem] = []
-      for root in app.roots {
-        for place in root.places where place.packaging == packaging {
-          do {
-            let kind = try home.kindWithoutLinks(at: place.path)
-            guard kind == .directory || kind == .file else { continue }
-            places.append(HomeItem(root: Array(root.key.utf8), path: place.path, kind: kind ?? .file))
-            break
-          } catch {
-            mistakes.append(
-              DescriptionError(
-                file: app.file, line: root.line,
-                reason: "\(VisibleText.quoted(place.path)) leads through a symbolic link, which is not followed"))
-          }
+  /// The places of a described app's data in a home, of one packaging.
+  private static func places(
+    of app: AppDescription, _ packaging: AppDescription.Packaging, in home: borrowing Directory,
+    _ mistakes: inout [DescriptionError]
+  ) -> [HomeItem] {
+    var places: [HomeItem] = []
+    for root in app.roots {
+      for place in root.places where place.packaging == packaging {
+        do {
+          let kind = try home.kindWithoutLinks(at: place.path)
+          guard kind == .directory || kind == .file else { continue }
+          places.append(HomeItem(root: Array(root.key.utf8), path: place.path, kind: kind ?? .file))
+          break
+        } catch {
+          mistakes.append(
+            DescriptionError(
+              file: app.file, line: root.line,
+              reason: "\(VisibleText.quoted(place.path)) leads through a symbolic link, which is not followed"))
         }
       }
-      self.packaging = packaging
-      self.places = places
     }
+    return places
   }
 }
 

@@ -62,6 +62,9 @@ package struct AppDescription: Equatable, Sendable {
   /// The file, for messages.
   let file: [UInt8]
 
+  /// Whether its data is not for other users, or for other devices.
+  var isSecret: Bool { hasSecrets || isIdentity }
+
   /// The packagings that have places, the preferred one first.
   var packagings: [Packaging] {
     var list: [Packaging] = []

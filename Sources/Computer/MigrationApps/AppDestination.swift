@@ -14,21 +14,20 @@ package struct AppDestination: Equatable, Sendable {
   package let name: String
   /// By key, relative to the home.
   package let places: [String: [UInt8]]
-  package let hasSecrets: Bool
-  package let isIdentity: Bool
   package let missing: Missing?
   /// The program that uses the data there now, for people.
   package let inUse: String?
-  /// The files, by their paths in the archive, in which paths of the home stand.
-  let homeFiles: [ArchivePath]
-  /// The place in the data that names the version that wrote it, if older versions refuse the data.
-  let written: WrittenVersion?
-  /// The installed version, if `written` needs it.
+  /// The installed version, if older versions refuse the data.
   let installed: Version?
+  /// What this device knows of the data; nil for a Flatpak without a description.
+  let description: AppDescription?
+
   /// The keys of dconf that are loaded; empty for other data.
-  package var settings: [DesktopSettings.Key] = []
+  package var settings: [DesktopSettings.Key] { description?.settings ?? [] }
   /// The files, by their paths in the archive, that the app writes when it is merely started.
-  package var started: [ArchivePath] = []
+  package var started: [ArchivePath] { description?.started ?? [] }
+  /// The files, by their paths in the archive, in which paths of the home stand.
+  var homeFiles: [ArchivePath] { description?.homeFiles ?? [] }
 
   /// The places of some roots that are taken.
   package func present(of keys: [[UInt8]], in home: borrowing Directory) -> [[UInt8]] {
@@ -68,7 +67,7 @@ package struct AppDestination: Equatable, Sendable {
 
 extension AppDestination {
   /// The class of the data.
-  package var kind: ArrivalClasses { hasSecrets || isIdentity ? .secrets : .apps }
+  package var kind: ArrivalClasses { description?.isSecret == true ? .secrets : .apps }
 }
 
 extension AppCatalogue {
@@ -79,10 +78,8 @@ extension AppCatalogue {
   ) -> AppDestination? {
     if let description = descriptions[identifier], !description.settings.isEmpty {
       return AppDestination(
-        name: description.name, places: [Self.settingsKey: Self.settingsPlace(of: identifier)],
-        hasSecrets: description.hasSecrets, isIdentity: description.isIdentity, missing: nil, inUse: nil,
-        homeFiles: description.homeFiles,
-        written: nil, installed: nil, settings: description.settings)
+        name: description.name, places: [Self.settingsKey: Self.settingsPlace(of: identifier)], missing: nil,
+        inUse: nil, installed: nil, description: description)
     }
     if let description = descriptions[identifier] {
       let installed = description.packagings.first { isInstalled($0, of: description) }
@@ -95,18 +92,17 @@ extension AppCatalogue {
         if let place = present ?? own.first { places[root.key] = place.path }
       }
       return AppDestination(
-        name: description.name, places: places, hasSecrets: description.hasSecrets, isIdentity: description.isIdentity,
+        name: description.name, places: places,
         missing: installed == nil ? Self.missing(packaging, description.packages) : nil,
         inUse: use(of: description, packaging, at: Array(places.values), in: home, running),
-        homeFiles: description.homeFiles, written: description.written,
         installed: packaging == .native && description.written != nil
           ? packages.version(of: description.packages) : nil,
-        started: description.started)
+        description: description)
     }
     guard Flatpaks.isIdentifier(identifier) else { return nil }
     return AppDestination(
-      name: flatpaks.name(of: identifier) ?? identifier, places: Flatpaks.places(of: identifier), hasSecrets: false,
-      isIdentity: false, missing: flatpaks.has(identifier) ? nil : .flatpak(identifier),
-      inUse: use(of: .flatpak(identifier)), homeFiles: [], written: nil, installed: nil)
+      name: flatpaks.name(of: identifier) ?? identifier, places: Flatpaks.places(of: identifier),
+      missing: flatpaks.has(identifier) ? nil : .flatpak(identifier), inUse: use(of: .flatpak(identifier)),
+      installed: nil, description: nil)
   }
 }

@@ -70,9 +70,8 @@ package struct ArrivingData: Sendable {
       case .text(let content):
         if arrival.homeFiles.contains(path) { return }
         if paths?.stands(in: content) == true { naming.append(path) }
-        if let version = arrival.written?.version(in: content, of: path), newest.map({ $0 < version }) ?? true {
-          newest = version
-        }
+        let version = arrival.description?.written?.version(in: content, of: path)
+        if let version, newest.map({ $0 < version }) ?? true { newest = version }
       }
     }
     if let paths, !naming.isEmpty {

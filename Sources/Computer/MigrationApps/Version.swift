@@ -60,14 +60,14 @@ package struct InstalledPackages: Sendable {
 
   /// The names of the installed packages.
   package var names: Set<String> {
-    Set(Self.stanzas(of: database).compactMap { $0["Status"] == Self.installed ? $0["Package"] : nil })
+    Set(present.compactMap { $0["Package"] })
   }
 
   /// The packages that this device's user has installed, sorted: no libraries, and no package that
   /// others or each system need. A program that installs a system marks no package as needed by others.
   package var byHand: [String] {
     guard automatic != nil else { return [] }
-    let present = Self.stanzas(of: database).filter { $0["Status"] == Self.installed }
+    let present = present
     let automatic = Self.stanzas(of: automatic).compactMap { $0["Auto-Installed"] == "1" ? $0["Package"] : nil }
     let needed = Set(automatic + present.flatMap(Self.needs))
     let chosen = present.compactMap { fields -> String? in
@@ -89,9 +89,13 @@ package struct InstalledPackages: Sendable {
     }
   }
 
-  private static let installed = "install ok installed"
+  /// The fields of each installed package.
+  private var present: [[String: String]] {
+    Self.stanzas(of: database).filter { $0["Status"] == "install ok installed" }
+  }
+
   private static let fields = [
-    "Package", "Status", "Essential", "Priority", "Auto-Installed", "Section", "Depends", "Pre-Depends",
+    "Package", "Status", "Essential", "Priority", "Auto-Installed", "Section", "Depends", "Pre-Depends", "Version",
   ]
 
   /// The fields that matter here, of each package in a file.
@@ -113,18 +117,9 @@ package struct InstalledPackages: Sendable {
 
   /// The version of the first of some packages that is installed.
   func version(of packages: [String]) -> Version? {
-    guard !packages.isEmpty, let database, let content = try? FileContent.read(database, limit: Self.longest) else {
-      return nil
-    }
-    let lines = content.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    for package in packages {
-      guard let start = lines.firstIndex(of: Array("Package: \(package)".utf8)[...]) else { continue }
-      let fields = lines[start...].prefix { !$0.isEmpty }
-      guard fields.contains(Array("Status: install ok installed".utf8)[...]) else { continue }
-      let version = fields.lazy.map { String(decoding: $0, as: UTF8.self) }.first { $0.hasPrefix("Version: ") }
-      // Without the epoch, which is the packager's own.
-      return version.flatMap { Version($0.dropFirst("Version: ".count).split(separator: ":").last ?? "") }
-    }
-    return nil
+    let present = packages.isEmpty ? [] : present
+    let found = packages.lazy.compactMap { name in present.first { $0["Package"] == name } }.first
+    // Without the epoch, which is the packager's own.
+    return found?["Version"].flatMap { Version($0.split(separator: ":").last ?? "") }
   }
 }
