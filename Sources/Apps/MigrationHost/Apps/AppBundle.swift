@@ -234,8 +234,7 @@ extension BundleProperties {
   /// The only identifier in the array of this key; nil if the list has no such key.
   private func onlyIdentifier(_ key: String) throws(Failure) -> String? {
     let hint = "Its value must be an array of exactly one identifier."
-    guard let value = values[key] else { return nil }
-    guard case .array(let entries) = value else { throw fault(key, "it is not an array", hint: hint) }
+    guard let entries = try array(key, hint: hint) else { return nil }
     guard entries.count == 1 else { throw fault(key, "it has \(entries.count) entries", hint: hint) }
     guard case .text(let text) = entries[0] else {
       throw fault(key, "it contains a value that is not a string", hint: hint)

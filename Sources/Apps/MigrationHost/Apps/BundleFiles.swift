@@ -111,13 +111,6 @@ extension BundleFiles {
   /// The part of a file that is in memory at a time.
   private static let chunk = 256 << 10
 
-  /// An item in a bundle.
-  private enum Item {
-    case directory
-    case file
-    case link(target: [UInt8])
-  }
-
   /// Records all entries that cannot be part of a bundle.
   func check(_ faults: BundleProperties.Faults) throws(Failure) {
     try faults.noting(Self.walk(directory, to: nil, path: [], faults))
@@ -145,16 +138,17 @@ extension BundleFiles {
     _ faults: BundleProperties.Faults?
   ) throws(Failure) {
     let place = path + [name]
-    switch try item(name, in: directory, place) {
+    switch try reading(place, { () throws(SystemError) in try directory.directory.status(name).kind }) {
     case .directory:
       let child = try reading(place) { () throws(SystemError) in
         SharedDirectory(try directory.directory.openChildDirectory(name))
       }
       try walk(
         child, to: try copy.map { copy throws(Failure) in try makeDirectory(name, in: copy) }, path: place, faults)
-    case .file:
+    case .regular:
       if let copy { try copyFile(name, from: directory, to: copy, place) }
-    case .link(let target):
+    case .symbolicLink:
+      let target = try reading(place) { () throws(SystemError) in try directory.directory.readLink(name) }
       guard staysInside(target, depth: path.count) else {
         throw fault(
           place, "the symbolic link points to \(VisibleText.quoted(target)), which may be outside the bundle",
@@ -163,27 +157,15 @@ extension BundleFiles {
       if let copy {
         try writing { () throws(SystemError) in try copy.directory.makeSymbolicLink(name, target: target) }
       }
+    case .fifo: throw fault(place, "it is a named pipe", hint: strayHint)
+    case .socket: throw fault(place, "it is a socket", hint: strayHint)
+    case .blockDevice, .characterDevice: throw fault(place, "it is a device", hint: strayHint)
     }
   }
 
   private static func names(_ directory: SharedDirectory, _ path: [[UInt8]]) throws(Failure) -> [[UInt8]] {
     try reading(path) { () throws(SystemError) in try directory.directory.names() }.sorted {
       $0.lexicographicallyPrecedes($1)
-    }
-  }
-
-  private static func item(
-    _ name: [UInt8], in directory: SharedDirectory, _ place: [[UInt8]]
-  ) throws(Failure) -> Item {
-    let kind = try reading(place) { () throws(SystemError) in try directory.directory.status(name).kind }
-    switch kind {
-    case .directory: return .directory
-    case .regular: return .file
-    case .symbolicLink:
-      return .link(target: try reading(place) { () throws(SystemError) in try directory.directory.readLink(name) })
-    case .fifo: throw fault(place, "it is a named pipe", hint: strayHint)
-    case .socket: throw fault(place, "it is a socket", hint: strayHint)
-    case .blockDevice, .characterDevice: throw fault(place, "it is a device", hint: strayHint)
     }
   }
 

@@ -34,14 +34,17 @@ struct BundleProperties {
     return text
   }
 
+  /// An optional array.
+  func array(_ key: String, hint: String? = nil) throws(Failure) -> [PropertyList]? {
+    guard let value = values[key] else { return nil }
+    guard case .array(let entries) = value else { throw fault(key, "it is not an array", hint: hint) }
+    return entries
+  }
+
   /// The groups in a list of entitlements, sorted; none if it has no such key.
   func groups(_ faults: Faults) throws(Failure) -> [String] {
     let key = ExtensionPoint.groupsEntitlement
-    guard let value = values[key] else { return [] }
-    guard case .array(let entries) = value else {
-      faults.note(fault(key, "it is not an array"))
-      return []
-    }
+    guard let entries = try faults.noting(array(key)) else { return [] }
     var groups: Set<String> = []
     for entry in entries {
       guard case .text(let group) = entry else {
@@ -64,8 +67,7 @@ struct BundleProperties {
   func checkAccess(to app: String) throws(Failure) {
     let key = ExtensionPoint.containerEntitlement
     let hint = "Its value must be an array of exactly the app's identifier, '\(app)'."
-    guard let value = values[key] else { throw fault(key, "it is missing", hint: hint) }
-    guard case .array(let entries) = value else { throw fault(key, "it is not an array", hint: hint) }
+    guard let entries = try array(key, hint: hint) else { throw fault(key, "it is missing", hint: hint) }
     var identifiers: [String] = []
     for entry in entries {
       guard case .text(let text) = entry else {
@@ -96,11 +98,7 @@ struct BundleProperties {
   /// The editions whose data the app accepts as its own; none if there is no such key.
   func aliases(_ faults: Faults) throws(Failure) -> [AppBundle.Alias] {
     let key = "PeerAliases"
-    guard let value = values[key] else { return [] }
-    guard case .array(let entries) = value else {
-      faults.note(fault(key, "it is not an array"))
-      return []
-    }
+    guard let entries = try faults.noting(array(key)) else { return [] }
     var aliases: [AppBundle.Alias] = []
     for (index, entry) in entries.enumerated() {
       let place = "\(key)[\(index)]"

@@ -31,8 +31,6 @@ package final class AppImporter: Importer {
   private let options: Options
   /// The app that the data comes from, and how many items it has, according to the newest offer.
   private let origin = Mutex<(app: AppIdentity, items: UInt64)?>(nil)
-  /// The notices so far that every session would repeat.
-  private let said = Mutex<Set<String>>([])
   /// Set when the user requests the end of an import.
   private let stop = StopSignal()
 
@@ -101,12 +99,8 @@ package final class AppImporter: Importer {
     try area.checkSize(of: offer)
     let judgement = try area.judgeRoom(for: offer, held: held)
     origin.withLock { $0 = (identity, offer.items) }
-    if let notice = identity.notice(on: options.requested) { tellOnce(notice) }
+    if let notice = identity.notice(on: options.requested) { launch.tellOnce(notice) }
     return judgement
-  }
-
-  private func tellOnce(_ notice: String) {
-    if said.withLock({ $0.insert(notice).inserted }) { launch.observe(.notice(notice)) }
   }
 
   /// A recorded success for the app is a success, even if the journal of that run could not record
@@ -125,7 +119,7 @@ package final class AppImporter: Importer {
     // An earlier run completed it and could not report it.
     if case .imported = staging.stage { return staging.losses }
     guard let (origin, items) = origin.withLock({ $0 }) else { preconditionFailure("an import follows an offer") }
-    if items > 0, staging.held.items == 0 { tellOnce(AppSource.emptyNotice(of: origin.bundleIdentifier)) }
+    if items > 0, staging.held.items == 0 { launch.tellOnce(AppSource.emptyNotice(of: origin.bundleIdentifier)) }
     if stop.isSet {
       throw Failure(.importCancelled, "the import of \(app.identifier) was cancelled")
     }
@@ -156,11 +150,11 @@ package final class AppImporter: Importer {
     tell(1_000_000)
     if staging.held.bytes > 0, try !app.holdsData, launch.site.itemsInGroups == groups {
       let size = Figures.size(staging.held.bytes)
-      tellOnce("the importer of \(app.identifier) has taken nothing of the \(size) that have arrived")
+      launch.tellOnce("the importer of \(app.identifier) has taken nothing of the \(size) that have arrived")
     }
     try conclude(nil)
     if isAside, let earlier = app.earlierData.last {
-      tellOnce("the data that \(app.identifier) had here is kept in \(VisibleText.quoted(Array(earlier.utf8)))")
+      launch.tellOnce("the data that \(app.identifier) had here is kept in \(VisibleText.quoted(Array(earlier.utf8)))")
     }
     // The status has decided already; the journal only repeats it.
     try? staging.finishImport()

@@ -20,8 +20,6 @@ package final class AppSource: ItemSource {
   private let left = Mutex<ExtensionSite.ScratchGrowth?>(nil)
   /// The identity of the data, once the extension has described it.
   private let identity = Mutex<AppIdentity?>(nil)
-  /// The notices so far that every session would repeat.
-  private let said = Mutex<Set<String>>([])
 
   /// A cancelled exporter has this time to end by itself, and is then killed.
   package var graceAtTheEnd: Double { ExtensionWatch.grace }
@@ -191,7 +189,7 @@ package final class AppSource: ItemSource {
     _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
   ) throws(Failure) -> ExportResult {
     let conversation = try process(until: settings.stopSignal)
-    if let request, let notice = identity.withLock({ $0 })?.notice(on: request.options) { tellOnce(notice) }
+    if let request, let notice = identity.withLock({ $0 })?.notice(on: request.options) { launch.tellOnce(notice) }
     let attention = conversation.attention
     let archive = ArchiveExport<RealDirectory>(settings) { attention.signal() }
     begin(archive)
@@ -212,7 +210,7 @@ package final class AppSource: ItemSource {
       }
       let result = archive.result
       if result.finish.total.items == 0, site.dataCount(isStopped: { false }) > 0 {
-        tellOnce(Self.emptyNotice(of: site.identifier))
+        launch.tellOnce(Self.emptyNotice(of: site.identifier))
       }
       return result
     case .stopped(let fault):
@@ -228,10 +226,6 @@ package final class AppSource: ItemSource {
   /// A notice about an export without items, on both devices.
   static func emptyNotice(of app: String) -> String {
     "the exporter of \(app) has appended nothing, although the app has data"
-  }
-
-  private func tellOnce(_ notice: String) {
-    if said.withLock({ $0.insert(notice).inserted }) { launch.observe(.notice(notice)) }
   }
 }
 

@@ -35,6 +35,13 @@ struct ExtensionLaunch: Sendable {
   /// does not count.
   var patience: Double = 30
   let observe: @Sendable (HostNews) -> Void
+  /// The notices so far that every session would repeat.
+  private let said = Condition<Set<String>>([])
+
+  /// Tells a notice, and a second time nothing.
+  func tellOnce(_ notice: String) {
+    if said.withLock({ $0.insert(notice).inserted }) { observe(.notice(notice)) }
+  }
 
   /// Starts the extension, and returns when it has reported the required abilities. The
   /// conversation uses the stop signal.

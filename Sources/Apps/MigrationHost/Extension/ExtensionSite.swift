@@ -123,22 +123,29 @@ package struct ExtensionSite: Sendable {
   /// identifier, each with the time of its last change.
   var itemsInGroups: [String: Timestamp] {
     var items: [String: Timestamp] = [:]
-    var pending = groups.map { (place: $0.value, name: $0.key) }
-    while let (place, name) = pending.popLast(), items.count < Self.mostInGroups {
-      guard let directory = try? Directory.open(place) else { continue }
-      try? directory.forEachEntry { (entry, _) throws(SystemError) in
-        let entry = [UInt8](copying: entry)
-        let status = try directory.status(entry)
-        let text = String(decoding: entry, as: UTF8.self)
-        if status.kind == .directory {
-          pending.append(("\(place)/\(text)", "\(name)/\(text)"))
-        } else {
-          items["\(name)/\(text)"] = status.changed
-        }
+    for (group, place) in groups {
+      Self.walk(beneath: place) { path, status in
+        let rest = path.dropFirst(place.utf8.count)
+        if status.kind != .directory { items[group + String(decoding: rest, as: UTF8.self)] = status.changed }
         return items.count < Self.mostInGroups
       }
     }
     return items
+  }
+
+  /// Calls `body` with the path and the status of each item below a directory, until it returns false.
+  private static func walk(beneath path: String, _ body: (_ path: [UInt8], FileStatus) -> Bool) {
+    var pending = [Array(path.utf8)]
+    var isOver = false
+    while let path = pending.popLast(), !isOver {
+      guard let directory = try? Directory.open(path) else { continue }
+      try? directory.forEachEntry { (name, _) throws(SystemError) in
+        let (place, status) = (path + [UInt8(ascii: "/")] + [UInt8](copying: name), try directory.status(name))
+        if status.kind == .directory { pending.append(place) }
+        isOver = !body(place, status)
+        return !isOver
+      }
+    }
   }
 
   private static let mostInGroups = 100_000
@@ -167,17 +174,10 @@ package struct ExtensionSite: Sendable {
 
     /// Counts the contents of a directory.
     init(beneath path: String) {
-      var pending = [Array(path.utf8)]
-      while let path = pending.popLast(), items < Self.most {
-        guard let directory = try? Directory.open(path) else { continue }
-        try? directory.forEachEntry { (name, _) throws(SystemError) in
-          let name = [UInt8](copying: name)
-          let status = try directory.status(name)
-          items += 1
-          bytes += UInt64(max(0, status.allocatedBytes))
-          if status.kind == .directory { pending.append(path + [UInt8(ascii: "/")] + name) }
-          return items < Self.most
-        }
+      ExtensionSite.walk(beneath: path) { _, status in
+        items += 1
+        bytes += UInt64(max(0, status.allocatedBytes))
+        return items < Self.most
       }
     }
 
