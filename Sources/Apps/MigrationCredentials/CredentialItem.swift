@@ -127,17 +127,13 @@ extension CredentialItem {
 
   /// The whole item, in its stored and sent form.
   package var encoded: [UInt8] {
-    var writer = ByteWriter()
     var fields = Fields()
     fields.append(1, [kind.rawValue])
     fields.append(2, attributes.encoded)
     fields.append(3, data)
     fields.append(4) { $0.timestamp(created) }
     fields.append(5) { $0.timestamp(modified) }
-    // A growing writer would leave copies of the secret in freed memory.
-    writer.reserve(fields.length)
-    fields.write(to: &writer)
-    return writer.bytes
+    return fields.bytes
   }
 
   package init(_ bytes: [UInt8]) throws(Violation) {

@@ -85,14 +85,6 @@ extension Consent {
   }
 }
 
-extension Fields {
-  fileprivate var bytes: [UInt8] {
-    var writer = ByteWriter()
-    write(to: &writer)
-    return writer.bytes
-  }
-}
-
 extension TransferStore {
   /// What a person has answered about a known device's transfers to a place. A damaged record has no
   /// answers: what it covered is asked again, or refused.

@@ -175,9 +175,7 @@ extension PartRecord {
     if let folder = begun?.folder { fields.append(11, folder.bytes) }
     if refusedRoots > 0 { fields.append(12) { $0.u64(refusedRoots) } }
     if let taken = begun?.taken, taken != .all { fields.append(13, [taken.rawValue]) }
-    var writer = ByteWriter()
-    fields.write(to: &writer)
-    return writer.bytes
+    return fields.bytes
   }
 
   fileprivate init(_ fields: Fields) throws(Violation) {

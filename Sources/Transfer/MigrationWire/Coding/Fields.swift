@@ -64,6 +64,14 @@ package struct Fields: Hashable, Sendable {
     }
   }
 
+  /// These fields as bytes. No copy of them stays in freed memory, as of a writer that grows.
+  package var bytes: [UInt8] {
+    var writer = ByteWriter()
+    writer.reserve(length)
+    write(to: &writer)
+    return writer.bytes
+  }
+
   /// The value of `tag`, nil where it is absent.
   package func value(_ tag: UInt8) -> [UInt8]? {
     fields.first { $0.tag == tag }?.value
