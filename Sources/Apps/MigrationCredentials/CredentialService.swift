@@ -107,6 +107,31 @@ package struct CredentialService<Storage: CredentialStorage>: Sendable {
     }
   }
 
+  /// The owners whose items the program reads and deletes, in the order of results: its own, and its
+  /// clip's.
+  private var readableOwners: [CredentialOwner] { [principal.owner, principal.clip].compactMap(\.self) }
+
+  /// Refuses a group, which is the identifier of an owner, that is none of some owners'. Without a group,
+  /// all of them are meant.
+  private func check(_ group: String?, isOf owners: [CredentialOwner]) throws(CredentialStatus) {
+    guard let group else { return }
+    guard owners.contains(where: { $0.identifier == group }) else { throw .missingEntitlement }
+  }
+
+  /// The owners that a query addresses, in the order of its results.
+  private func owners(of query: CredentialQuery) throws(CredentialStatus) -> [CredentialOwner] {
+    try check(query.group, isOf: readableOwners)
+    return readableOwners.filter { query.group == nil || query.group == $0.identifier }
+  }
+
+  /// The app's own record counts first; its clip's authorization also holds for the app.
+  private func account(_ user: String) throws(CredentialStatus) -> AccountState? {
+    for owner in readableOwners {
+      if let state = try storage.account(user, of: owner) { return state }
+    }
+    return nil
+  }
+
   private func matching(
     _ query: CredentialQuery, of owner: CredentialOwner
   ) throws(CredentialStatus) -> [StoredCredential] {
