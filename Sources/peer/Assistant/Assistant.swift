@@ -62,11 +62,7 @@ enum Assistant {
       // An assistant that was killed leaves its own.
       LeadingFile.removeAll(in: places)
       defer { LeadingFile.removeAll(in: places) }
-      let program = try AssistantProgram(page) {
-        open($0, opensBrowser, by: places)
-      } forgettingTickets: {
-        LeadingFile.removeAll(in: places)
-      }
+      let program = try AssistantProgram(page, opensBrowser: opensBrowser, leadingFrom: places)
       var server = try PageServer(program)
       try file.truncate(to: 0)
       try file.write(at: 0, Array("\(server.port) \(server.secret)\n".utf8).span)
@@ -83,7 +79,7 @@ enum Assistant {
 
   /// Opens the page in the browser that the user has chosen, and prints its address: to a terminal
   /// with a ticket, and into a log without one.
-  private static func open(_ address: String, _ opensBrowser: Bool, by places: [[UInt8]]) {
+  static func open(_ address: String, _ opensBrowser: Bool, by places: [[UInt8]]) {
     let file = opensBrowser ? LeadingFile.write(address, in: places) : nil
     let shown = Terminal.isTerminal(StandardStream.output.rawValue) ? nil : file.map { VisibleText.listed($0) }
     StandardStream.output.write("The page for moving to a new computer: \(shown ?? address)\n")

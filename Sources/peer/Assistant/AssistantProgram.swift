@@ -40,21 +40,13 @@ final class AssistantProgram: PageProgram {
 
   let events: PageEvents
   private let page: PageFolder
-  private let show: @Sendable (_ address: String) -> Void
-  private let forget: @Sendable () -> Void
+  private let opensBrowser: Bool
+  /// The folders of the files that lead to the page.
+  private let places: [[UInt8]]
   private let state = Condition(State())
 
-  /// - Parameters:
-  ///   - page: the page's files.
-  ///   - show: opens an address in a browser.
-  ///   - forget: removes the files with tickets.
-  init(
-    _ page: PageFolder, showing show: @escaping @Sendable (_ address: String) -> Void,
-    forgettingTickets forget: @escaping @Sendable () -> Void
-  ) throws(SystemError) {
-    self.page = page
-    self.show = show
-    self.forget = forget
+  init(_ page: PageFolder, opensBrowser: Bool, leadingFrom places: [[UInt8]]) throws(SystemError) {
+    (self.page, self.opensBrowser, self.places) = (page, opensBrowser, places)
     events = try PageEvents()
     events.begin(with: Self.line("idle"))
   }
@@ -77,9 +69,9 @@ final class AssistantProgram: PageProgram {
     }
   }
 
-  func open(_ address: String) { show(address) }
+  func open(_ address: String) { Assistant.open(address, opensBrowser, by: places) }
 
-  func endTickets() { forget() }
+  func endTickets() { LeadingFile.removeAll(in: places) }
 
   func perform(_ call: Call, _ form: [String: String]) -> Status {
     switch call {

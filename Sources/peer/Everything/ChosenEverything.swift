@@ -236,11 +236,9 @@ struct ChosenEverything {
     _ app: MovableApp, _ label: Part.Label, telling tell: @escaping @Sendable (TransferEvent) -> Void, _ told: AppUse
   ) throws(Failure) -> LabelledSource {
     let records = records
-    var use = LabelledSource.Use(name: app.name, waits: waits) {
+    var use = LabelledSource.Use(name: app.name, waits: waits, told: told) {
       let holder = (try? AppHome.ifThere(records)?.app(app.identifier).holder()) ?? nil
       return holder.map { "process \($0.process)" }
-    } tell: {
-      told.tell(app.name, $0)
     }
     use.listsAnew = false
     return LabelledSource(
@@ -309,11 +307,7 @@ struct ChosenEverything {
   /// Looks whether an app of files is in use at its turn.
   private func use(_ app: MovableApp, _ told: AppUse) -> LabelledSource.Use {
     let (home, known) = (home, known)
-    return LabelledSource.Use(name: app.name, waits: waits) {
-      known.use(of: app, in: home.directory)
-    } tell: {
-      told.tell(app.name, $0)
-    }
+    return LabelledSource.Use(name: app.name, waits: waits, told: told) { known.use(of: app, in: home.directory) }
   }
 
   /// Whether a part waits until a person has closed its app.

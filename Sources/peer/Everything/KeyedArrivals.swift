@@ -55,13 +55,11 @@ struct KeyedArrivals {
   /// Waits until a person has closed the app.
   private func wait(for arrival: AppDestination, _ app: String) throws(Failure) {
     guard let use, let user = known.use(ofArriving: app, in: home.directory) else { return }
-    use.tell(arrival.name, user)
     do throws(SystemError) {
-      try AppUse.wait(unless: stop) { known.use(ofArriving: app, in: home.directory) }
+      try use.wait(for: arrival.name, user, unless: stop) { known.use(ofArriving: app, in: home.directory) }
     } catch {
       throw inUse(arrival, user)
     }
-    use.tell(arrival.name, nil)
   }
 
   func inUse(_ arrival: AppDestination, _ user: String) -> Failure {

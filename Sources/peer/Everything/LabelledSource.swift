@@ -11,14 +11,12 @@ final class LabelledSource: ItemSource {
     let name: String
     /// Whether a person can close it, and the part waits for that.
     let waits: Bool
+    /// Tells a person of the wait.
+    let told: AppUse
     /// The program that uses the data now, for people.
     let now: @Sendable () -> String?
-    /// Gets the program while the part waits for its end, and then nil.
-    let tell: @Sendable (_ user: String?) -> Void
     /// Whether the items are listed anew when the app is closed.
     var listsAnew = true
-    /// The seconds between two looks.
-    var pause = 1.0
 
     func error(_ user: String) -> Failure {
       Failure(
@@ -77,14 +75,12 @@ final class LabelledSource: ItemSource {
 
   /// Asks a person to close the app, and waits until that is done.
   private func wait(for use: Use, _ user: String, unless stop: StopSignal) throws(Failure) {
-    use.tell(user)
     do throws(SystemError) {
-      try AppUse.wait(unless: stop, pause: use.pause, use.now)
+      try use.told.wait(for: use.name, user, unless: stop, use.now)
     } catch {
       throw stop.isSet
         ? Failure(.stopped, "stopped") : Failure(.exportFailed, "the wait for an app failed", cause: error)
     }
-    use.tell(nil)
   }
 
   var isRotating: Bool { source.isRotating }
