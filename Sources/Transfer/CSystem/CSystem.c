@@ -350,11 +350,6 @@ int csystem_terminal_width(int descriptor) {
   return ioctl(descriptor, TIOCGWINSZ, &size) == -1 ? -1 : size.ws_col;
 }
 
-int csystem_terminal_height(int descriptor) {
-  struct winsize size;
-  return ioctl(descriptor, TIOCGWINSZ, &size) == -1 ? -1 : size.ws_row;
-}
-
 int csystem_waiting_bytes(int descriptor) {
   int count;
   return ioctl(descriptor, SIOCOUTQ, &count) == -1 ? -1 : count;

@@ -180,23 +180,21 @@ package final class InterfaceChanges: Sendable {
   struct LinkMessage: Equatable {
     /// A header and the fields that all links have.
     static let length = 32
-    private static let new: UInt16 = 16
-    private static let deleted: UInt16 = 17
-
     let index: UInt32
     /// Whether the link carries no packets, or was removed.
     let isInterrupted: Bool
 
     /// Nil if the message is not about a link.
     init?(_ bytes: some Collection<UInt8>) {
-      let bytes = Array(bytes)
-      guard bytes.count >= Self.length else { return nil }
-      func number(_ range: Range<Int>) -> UInt32 { bytes[range].reversed().reduce(0) { $0 << 8 | UInt32($1) } }
-      let kind = UInt16(number(4..<6))
-      guard kind == Self.new || kind == Self.deleted else { return nil }
-      index = number(20..<24)
-      let flags = NetworkInterface.Flags(rawValue: number(24..<28))
-      isInterrupted = kind == Self.deleted || !flags.isSuperset(of: [.up, .running])
+      let fields = RouteRecords.Fields(Array(bytes)[...])
+      let kinds = [RouteRecords.Kind.link, RouteRecords.Kind.removedLink]
+      guard let kind = fields.half(at: 4), kinds.contains(kind), bytes.count >= Self.length,
+        let index = fields.word(at: 20), let flags = fields.word(at: 24)
+      else { return nil }
+      self.index = index
+      isInterrupted =
+        kind == RouteRecords.Kind.removedLink
+        || !NetworkInterface.Flags(rawValue: flags).isSuperset(of: [.up, .running])
     }
   }
 }

@@ -3,10 +3,11 @@ import Glibc
 /// The kernel's records about links and addresses from a route socket, combined. Reads only bytes.
 struct RouteRecords {
   /// The parts of rtnetlink(7) that are read here.
-  private enum Kind {
+  enum Kind {
     static let error: UInt16 = 2
     static let done: UInt16 = 3
     static let link: UInt16 = 16
+    static let removedLink: UInt16 = 17
     static let address: UInt16 = 20
     /// In a message: the list changed while it was read.
     static let interruptedFlag: UInt16 = 0x10
@@ -122,7 +123,7 @@ struct RouteRecords {
 
   /// Bytes with numbers in this machine's byte order, in the kernel's layout; fields beyond the end
   /// are nil.
-  private struct Fields {
+  struct Fields {
     var bytes: ArraySlice<UInt8>
 
     init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }

@@ -27,12 +27,6 @@ package enum Terminal {
     return columns > 0 ? Int(columns) : nil
   }
 
-  /// The number of lines of a terminal; nil if it is not a terminal or does not know.
-  package static func height(_ raw: CInt) -> Int? {
-    let lines = csystem_terminal_height(raw)
-    return lines > 0 ? Int(lines) : nil
-  }
-
   /// Waits for a line, byte by byte, so that no input behind it is consumed.
   /// - Parameter interruptions: descriptors that end the wait when they become readable, such as a
   ///   `SignalSource`.

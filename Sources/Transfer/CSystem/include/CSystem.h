@@ -178,9 +178,6 @@ void csystem_return_free_memory(void);
 // The number of columns of the terminal, or -1.
 int csystem_terminal_width(int descriptor);
 
-// The number of lines of the terminal, or -1.
-int csystem_terminal_height(int descriptor);
-
 // How many bytes a TCP socket has accepted that the other end has not acknowledged; -1 on failure.
 int csystem_waiting_bytes(int descriptor);
 
