@@ -340,7 +340,8 @@ extension Selection {
         home == place || home.starts(with: place + Array("/".utf8))
       else { continue }
       let inside = root.name + home.dropFirst(place.count) + Array("/".utf8)
-      for entry in TransferStore.entries { leaveOut(inside + entry) }
+      let own = [Via.folderName, ItemList.File.name(.sender), ItemList.File.name(.receiver)].map { Array($0.utf8) }
+      for entry in TransferStore.entries + own { leaveOut(inside + entry) }
     }
   }
 

@@ -165,5 +165,11 @@ import Testing
     expect(news.lines.first, is: "importing version 1 of org.example.test")
     expect(news.lines.contains("from android, 'googlePlay'"), "\(news.lines)")
     expect(tree(folder).count, is: 4, "the archive stays")
+
+    mkfifo("\(folder)/Documents/pipe", 0o600)
+    let another = try AppDevice()
+    let broken = try KeptArchive(at: Array(folder.utf8), of: AppDevice.identifier, version: "1", claim: nil)
+    let error = archiveError { try Migration(fromAny: broken).arrive(at: try another.importer(News())) }
+    expect(error?.code == .source && another.documents.isEmpty, "an importer gets all or nothing")
   }
 }

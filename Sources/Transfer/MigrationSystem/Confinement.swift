@@ -165,17 +165,31 @@ package struct FileView: Equatable, Sendable {
 /// new inode for each lookup, as 9p does, soon loses the rule, and then every operation in the
 /// directory is refused.
 package enum ConfinementTrial {
+  /// How long a disk may take for a trial.
+  private static let patience = Duration.seconds(10)
+
   /// The directories that are usable, and not from a thread that may write only within the given ones;
-  /// none if that cannot be tried. Leaves no files behind.
+  /// none if that cannot be tried in time. Leaves no files behind.
   package static func refused(within rules: [[UInt8]], of directories: [[UInt8]]) -> [[UInt8]] {
-    let refused = Condition<[[UInt8]]>([])
-    let thread = try? OwnerThread(name: "trial") {
-      guard (try? Confinement.keepWriting(within: rules)) == true else { return }
-      refused.withLock { $0 = directories.filter { !isUsable($0) } }
+    let failed = inTime {
+      (try? Confinement.keepWriting(within: rules)) == true ? directories.filter { !isUsable($0) } : []
     }
-    thread?.join()
     // A failure that also happens without the confinement has another cause.
-    return refused.withLock { $0 }.filter(isUsable)
+    return failed.isEmpty ? [] : inTime { failed.filter(isUsable) }
+  }
+
+  /// What a thread of its own finds; nothing if that takes too long. A thread that waits for a disk
+  /// keeps its process from nothing.
+  private static func inTime(_ body: @escaping @Sendable () -> [[UInt8]]) -> [[UInt8]] {
+    let found = Condition<[[UInt8]]?>(nil)
+    let thread = try? OwnerThread(name: "trial") {
+      let result = body()
+      found.withLock { $0 = result }
+      found.broadcast()
+    }
+    guard let thread, let result = found.wait(until: .now().advanced(by: patience), { $0 }) else { return [] }
+    thread.join()
+    return result
   }
 
   /// Performs a receiver's operations in a directory, under a name that is removed afterwards.

@@ -32,6 +32,11 @@ package final class KeptArchive: ItemSource {
   package func export(
     _ settings: ExportSettings, for request: AppRequest?, begin: (any FrameSource) -> Void
   ) throws(Failure) -> ExportResult {
-    try items.export(settings, for: request, begin: begin)
+    let result = try items.export(settings, for: request, begin: begin)
+    // An importer gets everything, or nothing.
+    guard result.finish.unsent == 0 else {
+      throw Failure(.source, "the archive has \(Figures.count(result.finish.unsent, "item")) that cannot be sent")
+    }
+    return result
   }
 }

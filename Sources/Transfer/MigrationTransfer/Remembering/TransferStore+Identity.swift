@@ -5,7 +5,7 @@ import MigrationWire
 
 /// The key that this device shows as a receiver with known devices.
 extension TransferStore {
-  static let identityFile = Array("key".utf8)
+  private static let identityFile = Array("key".utf8)
 
   /// The key that this device shows as a receiver in every session: made where there is none yet, if
   /// that is wanted.

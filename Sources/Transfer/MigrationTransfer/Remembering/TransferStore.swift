@@ -185,7 +185,7 @@ package final class TransferStore: Sendable {
     return Array(bytes[..<count])
   }
 
-  /// The record with these bytes, in a directory of this name. `allowsOlder` permits one of version 1, to be
+  /// The record with these bytes, in a directory of this name. `allowsOlder` permits one of version 2, to be
   /// forgotten.
   static func remembered(
     _ bytes: [UInt8], _ name: [UInt8], allowsOlder: Bool = false
@@ -259,8 +259,8 @@ package final class TransferStore: Sendable {
 
   /// What a store keeps in its home: it belongs to this device alone, and changes during a transfer.
   package static var entries: [[UInt8]] {
-    let clock = [clockFile, clockFile + Array(".new".utf8)]
-    return [folder, devicesFolder, codesFolder, destinationsFolder, identityFile, sourcesFile] + clock
+    let files = [sourcesFile, clockFile]
+    return [folder, devicesFolder, codesFolder, destinationsFolder] + files + files.map { $0 + Array(".new".utf8) }
   }
 
   func openIfThere() throws(Failure) -> SharedDirectory? { try openFolder(Self.folder) }
