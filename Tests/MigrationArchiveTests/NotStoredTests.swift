@@ -153,6 +153,24 @@ import Testing
     expect(refused, is: ["source/c:d: nameNotAllowed"])
   }
 
+  @Test func `items whose claims the journal could not take are not held, and come again`() throws {
+    let disk = try disk()
+    let staging = try staging(disk)
+    let writer = StagingWriter(staging)
+    let frame = try Crafted.frame {
+      $0.item(try record("source", .directory))
+      $0.item(try record("source/f", .file(size: 0)))
+    }
+    disk.journalFailure.withLock { $0 = ENOSPC }
+    let error = #expect(throws: Failure.self) { try writer.write(frame) }
+    expect(error?.code == .noSpace && staging.held == Tally())
+    disk.journalFailure.withLock { $0 = nil }
+    try writer.write(frame)
+    expect(staging.held, is: Tally(items: 2, bytes: 0))
+    let held = try recovered(disk).held
+    expect(held, is: Tally(items: 2, bytes: 0))
+  }
+
   @Test func `after a restart, the refusal of an item's last state leaves no earlier state of it`() throws {
     let disk = try disk()
     let (first, last) = (

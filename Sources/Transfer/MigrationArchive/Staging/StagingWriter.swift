@@ -68,7 +68,25 @@ package final class StagingWriter {
   private static let longClaims = 131_072
 
   /// Journals the claims that have become true.
-  private func writeClaims() throws(Failure) { staging.place(try appendClaims()) }
+  private func writeClaims() throws(Failure) {
+    do {
+      staging.place(try appendClaims())
+    } catch {
+      disclaim()
+      throw error
+    }
+  }
+
+  /// Gives up the items of which the journal could not take the claims: they are told to no session, so
+  /// that they come again.
+  private func disclaim() {
+    staging.shared.withLock { shared in
+      for case .item(let record, _) in claims where shared.ledger.holds(record) {
+        shared.ledger.drop(record)
+        if record.kind == .file || record.kind == .symbolicLink { shared.abandoned.insert(record.path) }
+      }
+    }
+  }
 
   /// The same; returns the items that are created at the end, and their positions in the journal.
   func appendClaims() throws(Failure) -> [(record: ItemRecord, position: UInt64)] {
