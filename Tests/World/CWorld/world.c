@@ -431,6 +431,10 @@ void world_notice(uint64_t figure) { world->notice = figure; }
 
 uint64_t world_noticed(void) { return world->notice; }
 
+void world_happens(enum world_event event) { world->happened[event]++; }
+
+uint64_t world_happened(enum world_event event) { return world->happened[event]; }
+
 void world_favour(int process) { world->favoured = process; }
 
 void world_alarm_at_folder(uint64_t count) { world->folders_to_alarm = count; }

@@ -143,6 +143,7 @@ struct world {
   uint16_t relay;
   bool walls[2];
   uint64_t notice;
+  uint64_t happened[WORLD_EVENTS];
   struct inode inodes[most_inodes];
   uint32_t inode_count;
   uint64_t logged, spoken;

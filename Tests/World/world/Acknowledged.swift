@@ -1,6 +1,4 @@
 import CWorld
-import MigrationEngine
-import MigrationSystem
 import MigrationWire
 
 @testable import MigrationTransfer
@@ -60,36 +58,15 @@ final class Acknowledged {
   private(set) var finishes = 0
   private(set) var broken: String?
 
-  /// The transfer that the receiver has told of last, and those of which a part has failed there. Its
-  /// sender may die before it hears that.
-  private static let told = Mutex<(transfer: TransferID?, failed: Set<TransferID>)>((nil, []))
-
-  /// The receiver's user is told of an event.
-  static func note(_ event: TransferEvent) {
-    told.withLock { told in
-      switch event {
-      case .transfer(let transfer): told.transfer = transfer
-      case .partEnded(let end):
-        if case .failure = end.result, let transfer = told.transfer { told.failed.insert(transfer) }
-      default: break
-      }
-    }
-  }
+  /// How many parts have failed at the receiver: a sender may die before it hears that.
+  private var failures: UInt64 = 0
 
   /// Takes note of all that was said since, and returns what is broken.
   func hear() -> String? {
-    let failed = Self.told.withLock { told in
-      defer { told.failed = [] }
-      return told.failed
-    }
-    for conversation in conversations.values {
-      if let transfer = conversation.session.flatMap({ transfers[$0] }), failed.contains(transfer) {
-        fail(conversation)
-      }
-    }
-    for transfer in failed {
-      facts[transfer]?.written = [:]
-      facts[transfer]?.durable = [:]
+    let now = world_happened(WORLD_FAILED)
+    if now != failures {
+      failures = now
+      for conversation in conversations.values where conversation.session != nil { fail(conversation) }
     }
     var length: UInt64 = 0
     guard let log = world_spoken(&length) else { return broken }

@@ -174,8 +174,9 @@ enum Ends {
   /// Notes an event, and the parts that have failed: the command fails with them.
   private static func tell(_ end: String, _ event: TransferEvent, _ failed: borrowing Mutex<[UInt16: Failure]>) {
     if case .progress = event { return }
-    if end == "receiver" { Acknowledged.note(event) }
+    if case .paired(_, _, isKnown: false) = event, end == "sender" { world_happens(WORLD_PAIRED) }
     if case .partEnded(let part) = event {
+      if case .failure = part.result, end == "receiver" { world_happens(WORLD_FAILED) }
       failed.withLock { $0[part.number] = if case .failure(let failure) = part.result { failure } else { nil } }
     }
     if case .code(_, _, let place) = event { world_notice(UInt64(place?.number ?? 0)) }

@@ -12,6 +12,8 @@ struct Source {
   /// What the new device's user has changed or removed there since it arrived, with the content at the source
   /// then.
   var settled: [String: Data] = [:]
+  /// What was changed with its size and time kept, and how many pairings there were before.
+  var hidden: [String: UInt64] = [:]
 
   init(_ seed: UInt64, _ name: String, withLarge: Bool = false, withImage: Bool = false) {
     folder = "\(Ends.source)/\(name)"
@@ -48,6 +50,7 @@ struct Changes {
       let path = "\(source.folder)/\(name)"
       // Some programs keep the size, and set the time again.
       let isHidden = below(2) == 0 && mayHide
+      source.hidden[name] = isHidden ? world_happened(WORLD_PAIRED) : nil
       let file = open(path, O_WRONLY)
       if item.content.count > Planter.imageSize / 2 {
         for _ in 0...below(4) {
@@ -145,6 +148,8 @@ struct Changes {
     for source in sources where source.wasSent {
       for (path, item) in source.tree.items.sorted(by: { $0.key < $1.key })
       where item.mode & S_IFMT == S_IFREG && source.settled[path] == nil {
+        // Only the records of a pairing tell that such a file has changed.
+        if let before = source.hidden[path], world_happened(WORLD_PAIRED) > before { continue }
         if !contents.contains(item.content) { return "\(path) of \(source.folder) is lost" }
       }
     }

@@ -53,6 +53,11 @@ void world_relay(uint16_t port, bool waiting, bool connected);
 void world_notice(uint64_t figure);
 uint64_t world_noticed(void);
 
+// What has happened so many times: parts that failed at the receiver, and pairings by a code.
+enum world_event { WORLD_FAILED, WORLD_PAIRED, WORLD_EVENTS };
+void world_happens(enum world_event event);
+uint64_t world_happened(enum world_event event);
+
 /// From here on a file's changes are dated with the last tick of so many nanoseconds.
 void world_tick(uint64_t nanoseconds);
 
