@@ -75,7 +75,7 @@ final class VaultCheck: Sendable {
   private func checkAccounts(_ bytes: [UInt8]) {
     write(bytes, "\(folder)/home/accounts/a")
     guard let records = try? accounts.records(of: owner) else { return }
-    let text = records.map { "\($0.state.word) \($0.user)\n" }.joined()
+    let text = records.map { "\($0.state) \($0.user)\n" }.joined()
     promise(Array(text.utf8) == bytes, "the records of users are written differently")
     promise(Set(records.map { Array($0.user.utf8) }).count == records.count, "a user has two records")
   }
