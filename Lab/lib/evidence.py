@@ -27,7 +27,7 @@ class Row:
 
 
 ROWS = [
-    Row("world", "Nothing is lost, mixed up or reported too early, whatever ends at whatever moment",
+    Row("world", "Nothing is lost, mixed up or reported too early, at any moment at which a process or a machine ends",
         "both ends and the relay as they are, in a simulated world: a seed chooses kills, power losses, cuts, stalls, lost "
         "writes, a user's edits and later passes", "Scripts/world --first 1 --seeds 3000", r"\d+ seeds, .* switches"),
     Row("threads", "No order of two threads breaks an object that they share", "two or three threads meet at one real object",
