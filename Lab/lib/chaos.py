@@ -412,6 +412,8 @@ def main():
         return 0
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, terminated)
+    # A shell's background job ignores it, and so would the sides.
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     # A side that SIGQUIT ends leaves no image of its memory.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     Round.binary = find_binary("chaos")
