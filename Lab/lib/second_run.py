@@ -7,7 +7,8 @@ Both systems are roots by debootstrap with real programs, kept in .build/roots. 
 each item of a table changes on the old computer, some on the new one as well; then come the last pass,
 and a third pass without a change. Each item is judged by what docs/Moving.md says of it, and the rest by
 rsync, to the last attribute. The third pass may send less than 100 kB in DATA frames besides the data of
-apps. Prints a table: check | ok or FAILED | figure. Needs root. Exits 0 if all of it is so.
+apps. Prints a table: check | ok or FAILED | figure. Needs root; installs debootstrap and rsync if they are
+missing. Exits 0 if all of it is so.
 """
 
 import ctypes
