@@ -87,6 +87,36 @@ import Testing
     expect(trial.hear(.greeting(Fixture.greeting())).first, is: "tell paired there host, known")
   }
 
+  @Test func `a known device that is missing at its relay has thirty seconds before a code is asked for`() {
+    let device = SenderEngine.KnownDevice(
+      receiver: KeyFingerprint(digest: [UInt8](repeating: 1, count: 32)), host: "host", label: "")
+    var trial = SenderTrial()
+    trial.take(.begin)
+    trial.take(.walked(.success([Fixture.summary])))
+    trial.take(.lookedUp(.success([]), devices: [device]))
+    expect(trial.take(.probed(.success(Fixture.device))), is: ["dial to greet 1"])
+    let begun = trial.now
+    expect(
+      trial.fail(.absent(reason: "no device")),
+      is: ["tell notice the other device cannot be reached yet (no device); trying again"])
+    expect(trial.pass(0.1), is: ["dial to greet 1"])
+    var returned = trial
+    expect(returned.meet(), is: ["converse 1", "say 1 greeting here"])
+    var actions: [String] = []
+    while actions.isEmpty {
+      actions = trial.fail(.absent(reason: "no device"))
+      guard actions.isEmpty, let next = trial.engine.nextMoment else { break }
+      expect(trial.pass(next - trial.now), is: ["dial to greet 1"])
+    }
+    expect(rounded(trial.now - begun), is: 30)
+    expect(
+      actions,
+      is: [
+        "tell notice the other device is not there, or knows this one no more: it needs a code",
+        "ask code of there (host)",
+      ])
+  }
+
   @Test func `a derived code is tried for thirty seconds at a busy receiver, at least once a second`() {
     var trial = SenderTrial()
     trial.beginPairing()

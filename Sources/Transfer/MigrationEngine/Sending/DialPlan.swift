@@ -39,7 +39,7 @@ struct DialPlan: Sendable {
   }
 
   /// For how many seconds the sender tries a receiver that turns it away before the devices have
-  /// paired.
+  /// paired, or a known device that does not wait at its relay.
   private static let patienceBeforeReady = 30.0
 
   private(set) var aim: Aim
@@ -50,6 +50,8 @@ struct DialPlan: Sendable {
   private var isAddressTold: Bool
   /// Whether the user knows that the sender tries again.
   private var isTrialTold = false
+  /// Until when a known device that does not wait at its relay may come back; nil before it was missed.
+  private var isAwaitedUntil: Double?
   /// The place in the receiver's line that the user knows.
   private var toldPlace: UInt16?
   /// For how many seconds the sender tries to come back.
@@ -146,6 +148,7 @@ struct DialPlan: Sendable {
     case (.greet(_, _, let device), .forgotten):
       actions.append(.tell(.notice("the other device knows this one no more: it needs a code")))
       return .askCode(device)
+    case (.greet(_, _, let device), .absent(let reason)): return awaitReturn(of: device, reason, spread, now, &actions)
     case (.greet, .unresolved(let failure)): return again(spread, now, orElse: failure)
     case (.greet, .unreached(let failure, let reason)), (.greet, .turnedAway(let failure, let reason)):
       let step = again(spread, now, orElse: failure)
@@ -156,7 +159,7 @@ struct DialPlan: Sendable {
       tellTrial(step, "the other device is busy; trying again", &actions)
       return step
     case (_, .unresolved(let failure)): return missed(spread, now, failure.message, &actions)
-    case (_, .unreached(_, let reason)), (_, .turnedAway(_, let reason)):
+    case (_, .unreached(_, let reason)), (_, .turnedAway(_, let reason)), (_, .absent(let reason)):
       return missed(spread, now, reason, &actions)
     case (.resume(_, let others), .stranger(let key)):
       // Only now the key shows which of several receivers it is; the connection was made with the
@@ -178,6 +181,23 @@ struct DialPlan: Sendable {
       return .dial
     case (_, .forgotten): return .end(AbortReason.unknownPeer.failure)
     }
+  }
+
+  /// A known device does not wait at the relay: either of both may have just started, and comes back
+  /// within seconds. Later, only a code tells whether it is the other device that has forgotten this one.
+  private mutating func awaitReturn(
+    of device: DeviceAddress, _ reason: String, _ spread: Double, _ now: Double,
+    _ actions: inout [SenderEngine.Action]
+  ) -> Step {
+    let end = isAwaitedUntil ?? now + min(Self.patienceBeforeReady, patience)
+    isAwaitedUntil = end
+    guard now < end, let pause = backoff.next(now: now, spread: spread) else {
+      actions.append(.tell(.notice("the other device is not there, or knows this one no more: it needs a code")))
+      return .askCode(device)
+    }
+    let step = Step.wait(until: min(now + pause, end))
+    tellTrial(step, "the other device cannot be reached yet (\(reason)); trying again", &actions)
+    return step
   }
 
   /// The receiver is there, and serves others first. The sender waits for as long as the line is

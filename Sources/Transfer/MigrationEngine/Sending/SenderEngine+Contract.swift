@@ -171,6 +171,8 @@ extension SenderEngine {
     case turnedAway(Failure, reason: String)
     /// The receiver serves others first: so many, or 0 where it does not say.
     case queued(place: UInt16)
+    /// No device waits at the relay for this one: it is not there yet, or it knows this one no more.
+    case absent(reason: String)
     /// A device with another key has the address.
     case stranger(KeyFingerprint)
     /// The receiver does not know the transfer.

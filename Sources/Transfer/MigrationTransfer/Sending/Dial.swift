@@ -162,8 +162,6 @@ struct Dial {
     do throws(ConnectionError) {
       connection = try dialing.connect(to: addresses, wakeup: wakeup)
     } catch {
-      // A known device that does not wait there may have forgotten this one.
-      if case .device = keys, error.code == .relay(.absent) { throw .forgotten }
       throw DialFailure(ofReturn: error)
     }
     do throws(ConnectionError) {
@@ -327,6 +325,7 @@ extension SenderEngine.DialFailure {
     // The receiver has no room, or has not noticed yet that the last session has ended.
     case .aborted(.busy) where !error.isLasting: self = .turnedAway(AbortReason.busy.failure, reason: "it is busy")
     case .aborted(.unknownPeer): self = .forgotten
+    case .relay(.absent): self = .absent(reason: error.description)
     // None of these passes while a sender tries again.
     case .relay(.token), .relay(.malformed), .relay(.volume): self = .failed(error.relayFailure ?? error.failure)
     default:
