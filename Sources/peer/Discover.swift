@@ -7,11 +7,8 @@ import PeerTransfer
 
 /// The options of `peer discover`.
 struct DiscoverOptions: Equatable, Sendable {
-  /// The default time of the search in seconds: enough for two questions and late answers.
-  static let usualTime: Double = 3
-
   /// The time of the search in seconds.
-  var time = Self.usualTime
+  var time = SenderEngine.searchLength
   /// Whether a program reads the output.
   var json = false
 }
@@ -21,7 +18,7 @@ extension DiscoverOptions {
   init(_ arguments: Arguments) throws(Failure) {
     try arguments.refuseOperands()
     let hint = "Write seconds, or 90s, 10m, 2h."
-    time = try arguments.seconds("--for", hint: hint) ?? Self.usualTime
+    time = try arguments.seconds("--for", hint: hint) ?? SenderEngine.searchLength
     guard time > 0 else {
       throw .usage("--for: \(VisibleText.quoted(arguments.bytes("--for") ?? [])) is too short", hint: hint)
     }

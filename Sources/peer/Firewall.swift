@@ -10,6 +10,9 @@ enum Firewall: Equatable, Sendable {
   case nftables
   case unknown
 
+  /// After this many seconds without the other device, a report names the possible obstacles.
+  static let patience = 20.0
+
   /// Finds the firewall that is active.
   static func find() -> Firewall {
     let ufw = (try? FileContent.read(Array("/etc/ufw/ufw.conf".utf8), limit: 4096)) ?? []

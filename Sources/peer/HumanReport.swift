@@ -22,8 +22,6 @@ struct HumanReport: Report {
   private static let logInterval = 60.0
   /// A wrong code is followed by the number of remaining tries if they are fewer than this.
   private static let fewGuesses = 10
-  /// After this many seconds without the other device, the report names the possible obstacles.
-  private static let patience = 20.0
   /// The width of a table after a failure.
   private static let failureColumns = 80
   /// Returns to the start of the line, and erases it.
@@ -39,7 +37,7 @@ struct HumanReport: Report {
   let speaker: String?
   private(set) var unsent = NotStoredList()
   /// The parts of a plan with several parts.
-  private var migration = MigrationRecord()
+  private var migration = PartEnds()
   /// The command line of this device, to be pasted.
   private let command: String
   /// The ends of parts that were said.
@@ -188,12 +186,12 @@ struct HumanReport: Report {
 
   private mutating func forgetWhatIsOver(before event: TransferEvent) {
     if case .done = event { return }
-    if isTransferOver { (unsent, saidEnds, migration) = (NotStoredList(), [], MigrationRecord()) }
+    if isTransferOver { (unsent, saidEnds, migration) = (NotStoredList(), [], PartEnds()) }
     isTransferOver = false
   }
 
   mutating func tick(at moment: Moment) -> Rendering {
-    if let (since, advice) = waiting, moment.elapsed - since >= Self.patience {
+    if let (since, advice) = waiting, moment.elapsed - since >= Firewall.patience {
       waiting = nil
       return say(advice)
     }

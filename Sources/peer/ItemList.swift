@@ -8,7 +8,7 @@ import PeerTransfer
 /// each of several parts.
 struct ItemList: Sendable {
   /// The parts of a plan with several parts.
-  var migration = MigrationRecord()
+  var migration = PartEnds()
   private var items: [(path: [UInt8], event: TransferEvent)] = []
   private var size = 0
   /// The number of items for which there is no room.
@@ -37,7 +37,7 @@ struct ItemList: Sendable {
     default: return
     }
     size += path.count + 256
-    if size <= EventQueue.capacity { items.append((path, event)) } else { missing += 1 }
+    if size <= OutputQueue.capacity { items.append((path, event)) } else { missing += 1 }
   }
 
   /// The table of the parts, if there are several, and a line for each item, in the order of the

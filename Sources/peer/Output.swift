@@ -51,7 +51,7 @@ final class Output: Sendable {
   func list(in file: ItemList.File) { state.withLock { $0.listFile = file } }
 
   /// Lets a function name the user's next steps once the parts of a migration have arrived.
-  func advise(by advise: @escaping @Sendable (MigrationRecord) -> [NextStep]) { state.withLock { $0.advise = advise } }
+  func advise(by advise: @escaping @Sendable (PartEnds) -> [NextStep]) { state.withLock { $0.advise = advise } }
 
   /// Names the items that stay behind, at the end of a migration.
   func leaveOut(_ items: [Omission]) { state.withLock { $0.leftOut = items } }

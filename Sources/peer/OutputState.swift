@@ -29,7 +29,7 @@ struct OutputState: Sendable {
   }
 
   var report: any Report
-  var queue = EventQueue()
+  var queue = OutputQueue()
   /// The texts about the last event that are not written yet.
   private(set) var texts: ArraySlice<Text> = []
   /// The items of all reported events.
@@ -39,7 +39,7 @@ struct OutputState: Sendable {
   /// The file for a list of items, if there is one.
   var listFile: ItemList.File?
   /// Names the user's next steps after a migration.
-  var advise: (@Sendable (MigrationRecord) -> [NextStep])?
+  var advise: (@Sendable (PartEnds) -> [NextStep])?
   /// The items of a home that stay behind, some of them only if an earlier run has brought their part.
   var leftOut: [Omission] = []
   /// The parts that an earlier run has brought.
@@ -147,7 +147,7 @@ struct OutputState: Sendable {
 
 /// The events that wait for their texts, in a bounded number of bytes. The latest progress replaces the one
 /// before it; other events that do not fit are counted.
-struct EventQueue: Sendable {
+struct OutputQueue: Sendable {
   /// The most bytes that wait of the events of unlimited number, whose totals the end of a transfer has;
   /// others have twice the room. All items that another device may name in a session as not stored fit
   /// (Protocol §11), so a reader that reads misses none of them.

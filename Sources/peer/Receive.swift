@@ -29,7 +29,7 @@ struct ReceiveOptions: Equatable, Sendable {
   var ownerMapFile: [UInt8]?
   var ownerMap = OwnerMap()
   /// The folder of the destination for each device; nil for the destination itself.
-  var into: DeviceFolder?
+  var into: IntoTemplate?
   /// Whether set-user-id and set-group-id bits are kept.
   var setIDBits = false
   /// The action for names that are taken; nil for the action of the interrupted transfer, or
@@ -88,7 +88,7 @@ extension ReceiveOptions {
         "--code-file cannot be used with --keep",
         hint: "Remove one of them; with --keep, each transfer has its own code.")
     }
-    into = try arguments.text("--into").map { text throws(Failure) in try DeviceFolder(text) }
+    into = try arguments.text("--into").map { text throws(Failure) in try IntoTemplate(text) }
     if into != nil, app != nil || takesEverything {
       throw .usage("--into cannot be used with --\(app != nil ? "app" : "everything")", .receive)
     }

@@ -266,7 +266,7 @@ func runSend(_ options: SendOptions, _ output: Output) throws(Failure) -> Transf
           stop(kind)
         }
       } choosing: { (found, end) throws(Failure) in
-        try ChoiceEntry.choose(among: found, output, unless: [interruption.raw, end])
+        try DeviceEntry.choose(among: found, output, unless: [interruption.raw, end])
       } code: { (device, end) throws(Failure) in
         let typed = try CodeEntry.read(source, of: device, output, left: left, unless: [interruption.raw, end])
         place.withLock { place in

@@ -51,7 +51,7 @@ extension PartEnd {
   var sentence: String {
     let name = VisibleText.of(name)
     switch result {
-    case .success(let result) where result.presentParts > 0: return "\(name): \(MigrationRecord.presentReason)"
+    case .success(let result) where result.presentParts > 0: return "\(name): \(PartEnds.presentReason)"
     case .success(let result):
       let figures = "\(Figures.count(result.total.items, "item")), \(Figures.size(result.total.bytes))"
       return result.concludedAt == nil

@@ -37,7 +37,7 @@ def test_causes_have_the_words_of_the_page():
     """assistant: the page has a sentence for each cause, and none with an option or a command"""
     texts = source("Computer/MigrationPage/Page/texts.js")
     codes = re.findall(r"^    case (\w+)$", source("Transfer/MigrationWire/Failure/Failure.swift").split("package enum Kind")[0], re.MULTILINE)
-    told = re.findall(r'\.\w+: "(\w+)"', source("peer/FailureCause.swift"))
+    told = re.findall(r'\.\w+: "(\w+)"', source("peer/Failure+JSON.swift"))
     known = re.findall(r"^    (\w+): \(", texts[texts.index("  causes: {"):texts.index("  help: {")], re.MULTILINE)
     # The sentence of this computer's own command is shown.
     own = {"usage", "refused", "failed", "path"}

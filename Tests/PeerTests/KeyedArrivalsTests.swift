@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test func `the old computer's programs are named, also where the part that tells them has failed`() throws {
-    var record = MigrationRecord()
+    var record = PartEnds()
     let teller = Part(.folders([Root(kind: .directory, name: [97])]), name: "a", packages: ["no-such-package"])
     record.note(.plan([teller, part("x", "config")], availableBytes: nil), at: 0)
     record.note(.partEnded(PartEnd(0, "a", Failure(.exists, "it is there"))), at: 1)

@@ -17,7 +17,7 @@ import Testing
   }
 
   private func sentences(_ steps: NextSteps) -> [String] {
-    steps.steps(Catalogue(lists: scratch.at("lists"), flatpaks: [scratch.at("flatpak")])).map(\.sentence)
+    steps.steps(PackageCatalogue(lists: scratch.at("lists"), flatpaks: [scratch.at("flatpak")])).map(\.sentence)
   }
 
   @Test func `a program enters a command only if this computer's catalogue has it`() {
@@ -44,7 +44,7 @@ import Testing
         "Installed on the old computer, as it says, and in no catalogue of this one: fish, x--not-there",
         "To install the programs that the data belongs to: apt install vim",
       ])
-    let catalogue = Catalogue(lists: scratch.at("lists"), flatpaks: [])
+    let catalogue = PackageCatalogue(lists: scratch.at("lists"), flatpaks: [])
     expect(steps.steps(catalogue).map(\.kind), is: [.installOthers, .missingOthers, .install])
     expect(steps.steps(catalogue).map(\.names), is: [["g++"], ["fish", "x--not-there"], ["vim"]])
     let many = NextSteps(others: Set((100..<125).map { "p\($0)" }))

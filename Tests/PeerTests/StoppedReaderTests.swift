@@ -158,7 +158,7 @@ final class HeldPipe: Sendable {
     }
     let said = lines.count { $0.hasPrefix(#"{"event":"extensionOutput""#) }
     expect(said + missed.reduce(0, +), is: 6000)
-    expect(said * 4000 <= EventQueue.capacity + 64 << 10)
+    expect(said * 4000 <= OutputQueue.capacity + 64 << 10)
     expect(lines.contains { $0.hasPrefix(#"{"event":"paired""#) })
   }
 

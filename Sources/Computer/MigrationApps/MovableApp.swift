@@ -77,14 +77,6 @@ package struct MovableApp: Equatable, Sendable {
   package let size: EntrySize?
   /// The program that uses the data now, for people.
   package let inUse: String?
-  /// Whether it moves behind all others: it is in use, or may show the page of one of the computers.
-  var movesLast: Bool {
-    let name = identifier.lowercased()
-    return inUse != nil || Self.browsers.contains { name.contains($0) }
-  }
-  private static let browsers = [
-    "firefox", "chrom", "brave", "vivaldi", "opera", "edge", "epiphany", "falkon", "librewolf",
-  ]
   /// The settings, for an app of that kind.
   package let settings: DesktopSettings?
 

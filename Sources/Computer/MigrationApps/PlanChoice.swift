@@ -2,9 +2,9 @@ package import MigrationWire
 
 /// The entries of an inventory that move.
 package struct PlanChoice: Equatable, Sendable {
-  private var chosen: [Bool]
+  private(set) var chosen: [Bool]
   /// The positions of the apps, in the order in which they move.
-  private var apps: [Int]
+  private(set) var apps: [Int]
 
   /// The entries that move by default.
   package init(_ inventory: Inventory) {
@@ -85,35 +85,5 @@ package struct PlanChoice: Equatable, Sendable {
     }
     for app in apps { chosen[app] = isTaken[app] }
     self.apps = order + apps.filter { !isTaken[$0] }
-  }
-
-  /// The most folders that are a part each.
-  private static let mostFolders = 100
-
-  /// The parts, in the order in which they move: apps, items that programs may run, the user's
-  /// folders by their keys, other folders, and other items; at the end browsers, which may show the page
-  /// of either computer, and the apps that are in use, since a person may have to close them. Each
-  /// folder is a part, so that it is taken, or has room, by itself.
-  package func parts(of inventory: Inventory) -> [ChosenPart] {
-    func parts(isLast: Bool) -> [ChosenPart] {
-      apps.filter { chosen[$0] && inventory.entries[$0].app?.movesLast == isLast }
-        .map { ChosenPart(app: inventory.entries[$0], in: inventory) }
-    }
-    let items = inventory.entries.indices.filter { chosen[$0] && inventory.entries[$0].app == nil }
-      .map { inventory.entries[$0] }
-    let running = items.filter(\.mayRun)
-    let others = items.filter { !$0.mayRun }
-    let keyed = others.filter { if case .folder = $0.subject { true } else { false } }
-    let named = others.filter { if case .item = $0.subject { true } else { false } }
-    let folders = named.filter { $0.places[0].kind == .directory }
-    let single = folders.count <= Self.mostFolders ? folders : []
-    let rest = named.filter { entry in !single.contains { $0.name == entry.name } }
-    let all = [
-      [ChosenPart(running, ChosenPart.Contents.folders, in: inventory)],
-      keyed.map { ChosenPart([$0], ChosenPart.Contents.home, in: inventory) },
-      single.map { ChosenPart([$0], ChosenPart.Contents.folders, in: inventory) },
-      [ChosenPart(rest, ChosenPart.Contents.folders, in: inventory)],
-    ]
-    return parts(isLast: false) + all.flatMap { $0.compactMap(\.self) } + parts(isLast: true)
   }
 }

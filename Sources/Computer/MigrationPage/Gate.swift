@@ -1,6 +1,6 @@
 package import MigrationSystem
 
-/// Decides which requests come from the user's own page.
+/// Decides which connections are of the user's programs, and which requests come from the user's own page.
 ///
 /// The address of the page has a ticket, which works once and for a minute, and which the page
 /// exchanges for the secret.
@@ -18,13 +18,18 @@ package struct Gate: Sendable {
   package let secret: String
   /// The name that a browser uses for this server.
   package let host: String
+  private let owner: UInt32
   private var tickets: [(text: String, end: BootInstant)] = []
 
-  /// The gate of a server on 127.0.0.1.
-  package init(port: UInt16) throws(SystemError) {
+  /// The gate of a server on 127.0.0.1 for the programs of a user.
+  package init(port: UInt16, owner: UInt32 = CurrentProcess.effectiveUserID) throws(SystemError) {
+    self.owner = owner
     secret = try Self.random()
     host = "127.0.0.1:\(port)"
   }
+
+  /// Whether a connection is of a program of the user.
+  func admits(_ socket: borrowing StreamSocket) -> Bool { socket.ownerOfOtherEnd == owner }
 
   /// A new ticket.
   package mutating func newTicket(now: BootInstant) throws(SystemError) -> String {

@@ -7,7 +7,6 @@ package struct PageServer: ~Copyable {
 
   private let listener: ListeningSocket
   private let program: any PageProgram
-  private let owner: UInt32
   private var gate: Gate
   private var poller: Poller
   private var connections: [UniqueBox]
@@ -31,11 +30,10 @@ package struct PageServer: ~Copyable {
   package init(_ program: any PageProgram, owner: UInt32 = CurrentProcess.effectiveUserID) throws(SystemError) {
     let socket = try ListeningSocket(on: .loopback(port: 0))
     let poller = try Poller()
-    gate = try Gate(port: socket.port)
+    gate = try Gate(port: socket.port, owner: owner)
     listener = socket
     self.poller = poller
     self.program = program
-    self.owner = owner
     // Not before something throws: Swift 6.2 would destroy it twice.
     connections = []
     lifetime = PageLifetime(now: .now())
@@ -105,7 +103,7 @@ package struct PageServer: ~Copyable {
         continue
       }
       guard let socket else { return }
-      guard socket.ownerOfOtherEnd == owner else { continue }
+      guard gate.admits(socket) else { continue }
       if connections.count >= Self.mostConnections {
         guard let oldest = connections.firstIndex(where: { !$0.connection.isStream }) else { continue }
         connections.remove(at: oldest)

@@ -29,20 +29,6 @@ package struct ChildProcess: ~Copyable, Sendable {
     }
   }
 
-  /// The limits of its resources.
-  package struct Limits: Sendable {
-    package var files: UInt64 = 4096
-    package var threads: UInt64 = 4096
-    /// Memory in bytes, except of mapped files. The sanitizers reserve more for themselves.
-    #if PEER_SANITIZED
-      package var memory = UInt64.max
-    #else
-      package var memory: UInt64 = 8 << 30
-    #endif
-
-    package init() {}
-  }
-
   /// The descriptors that it gets, and no others.
   package struct Endowment: ~Copyable {
     /// Its standard input; nil for an empty one, which a confined process always has.
@@ -75,12 +61,6 @@ package struct ChildProcess: ~Copyable, Sendable {
     case signalled(CInt)
     /// It exceeded a limit, and was killed.
     case excessive(Excess)
-  }
-
-  /// The limit that a process has exceeded.
-  package enum Excess: Equatable, Sendable {
-    case threads(UInt64)
-    case memory(UInt64)
   }
 
   /// The name that CSpawn.c gives the stage in which the program itself is started.
@@ -190,25 +170,6 @@ package struct ChildProcess: ~Copyable, Sendable {
   package func wait() throws(SystemError) -> End {
     let status = try calling("wait for a process") { csystem_wait(id) }
     return status < 256 ? .exited(status) : .signalled(status - 256)
-  }
-}
-
-extension ChildProcess.Limits {
-  /// The limit that a process exceeds, by its /proc/PID/status.
-  func excess(_ status: String) -> ChildProcess.Excess? {
-    var (threads, memory): (UInt64, UInt64) = (0, 0)
-    // Such as "RssAnon:	    1234 kB".
-    for line in status.split(separator: "\n") {
-      let words = line.split(whereSeparator: \.isWhitespace)
-      guard words.count > 1, let number = UInt64(words[1]) else { continue }
-      switch words[0] {
-      case "Threads:": threads = number
-      case "RssAnon:", "RssShmem:", "VmSwap:": memory += number << 10
-      default: break
-      }
-    }
-    if threads > self.threads { return .threads(self.threads) }
-    return memory > self.memory ? .memory(self.memory) : nil
   }
 }
 

@@ -378,3 +378,16 @@ extension SendOptions {
     return chosen
   }
 }
+
+/// The migration of a home, as the records of transfers name it.
+enum Migration {
+  private static let mark = Array("everything:".utf8)
+
+  /// The name of the migration of a home.
+  static func name(of home: [UInt8]) -> [UInt8] { mark + home }
+
+  /// The home whose migration has this name; nil for any other source.
+  static func home(ofName name: [UInt8]) -> [UInt8]? {
+    name.starts(with: mark) ? Array(name.dropFirst(mark.count)) : nil
+  }
+}

@@ -100,7 +100,7 @@ final class EverythingImporters: Importers {
   }
 
   /// The next steps of this device's user after a migration.
-  func nextSteps(after migration: MigrationRecord) -> [NextStep] {
+  func nextSteps(after migration: PartEnds) -> [NextStep] {
     let (told, found) = traces.withLock { ($0.homePaths, $0.found) }
     let home = keyed.oldPaths(told)?.home ?? []
     let traces = found.sorted { $0.key < $1.key }.map(\.value)

@@ -121,7 +121,7 @@ struct KeyedArrivals {
   }
 
   /// The next steps of the user after a migration.
-  func nextSteps(after migration: MigrationRecord) -> [NextStep] {
+  func nextSteps(after migration: PartEnds) -> [NextStep] {
     let (parts, named) = (migration.arrived, migration.packages)
     guard let place = try? home.directory.canonicalPath(), !parts.isEmpty else { return [] }
     let hasLabels = (try? Directory.status(of: "/sys/fs/selinux/enforce")) != nil

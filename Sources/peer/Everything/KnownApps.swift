@@ -8,7 +8,7 @@ struct KnownApps {
   /// The user's programs that run now; none for a home from elsewhere.
   let running: RunningPrograms
   /// The programs that this computer's packagers offer.
-  let offered: Catalogue
+  let offered: PackageCatalogue
   private let mistakes: [DescriptionError]
   /// Which descriptions are not used, and why.
   var notes: [String] { mistakes.map(\.description) }
@@ -63,7 +63,7 @@ struct KnownApps {
         ? folder.distrust.map { DescriptionError(folder: folder.path, reason: $0) } : nil
     }
     mistakes = catalogue.mistakes + [reach].compactMap(\.self)
-    offered = Catalogue(lists: system.path("/var/lib/apt/lists"), flatpaks: isElsewhere ? [] : all)
+    offered = PackageCatalogue(lists: system.path("/var/lib/apt/lists"), flatpaks: isElsewhere ? [] : all)
     dconf = SettingsLoader.Dconf()
     running = system.running(isElsewhere)
   }
@@ -135,30 +135,6 @@ struct KnownApps {
     /// The user's programs that run; none for a home from elsewhere.
     func running(_ isElsewhere: Bool) -> RunningPrograms {
       isElsewhere ? RunningPrograms() : RunningPrograms(of: CurrentProcess.effectiveUserID, in: path("/proc"))
-    }
-  }
-
-  /// The jobs of cron(8), which only its own program may read.
-  private enum Crontab {
-    private static let longest = 1 << 20
-
-    /// Whether this user has any.
-    static func isThere(_ program: [UInt8]) -> Bool {
-      guard let jobs = try? list(program) else { return false }
-      return jobs.split(separator: UInt8(ascii: "\n")).contains { $0.first != UInt8(ascii: "#") }
-    }
-
-    private static func list(_ program: [UInt8]) throws(SystemError) -> [UInt8] {
-      var pipe = try Descriptor.pipe()
-      let reading = pipe.takeReadEnd()
-      let process = try start(String(decoding: program, as: UTF8.self), output: pipe.takeWriteEnd())
-      let jobs = try reading.readToEnd(limit: longest)
-      return try process.wait() == 0 ? jobs : []
-    }
-
-    private static func start(_ program: String, output: consuming Descriptor) throws(SystemError) -> UserProgram {
-      let nothing = try Descriptor.open("/dev/null", .readOnly)
-      return try UserProgram(program, ["-l"], input: nothing, output: output)
     }
   }
 }

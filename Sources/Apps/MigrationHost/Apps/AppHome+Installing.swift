@@ -24,7 +24,7 @@ extension AppHome {
       let swept = try sweep()
       // Everything is checked again when no change is possible any more. This first check saves a
       // useless copy.
-      try checkNeighbours(of: source)
+      try checkConflicts(of: source)
       return swept
     }
     let lock = try AppLock.take(.installing, of: identifier, in: files)
@@ -37,7 +37,7 @@ extension AppHome {
       var installation = try withCatalog { () throws(Failure) in
         try finishRemoval(of: identifier)
         try settleReplacing(of: identifier)
-        try checkNeighbours(of: copied)
+        try checkConflicts(of: copied)
         try claimGroups(of: copied)
         var installation = try publish(draft, as: identifier)
         // Under the same lock: only a process after a crash sees both.

@@ -18,7 +18,7 @@ package final class AppImporter: Importer {
     /// The path of the bundle from which the app was just installed, for an author's trial.
     package var draft: [UInt8]?
     /// The seconds without progress of an import after which a note is due.
-    package var quietTime: Double = 30
+    package var quietTime = ExtensionWatch.quietImport
     /// Whether the app's data arrives with `--everything`.
     package var isOfEverything = false
 

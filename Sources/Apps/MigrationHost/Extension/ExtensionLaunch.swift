@@ -33,7 +33,7 @@ struct ExtensionLaunch: Sendable {
   var idleLimit = IdleLimit.standard
   /// How many seconds an extension may take to report its abilities; time in which it is stopped
   /// does not count.
-  var patience: Double = 30
+  var patience = ExtensionWatch.startLimit
   let observe: @Sendable (HostNews) -> Void
   /// The notices so far that every session would repeat.
   private let said = Condition<Set<String>>([])

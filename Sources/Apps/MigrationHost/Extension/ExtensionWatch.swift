@@ -28,6 +28,9 @@ package struct ExtensionWatch: Equatable, Sendable {
 
   /// The time that it may take to end after it was cancelled.
   static let grace: Double = 5
+  /// The time that it may take to report its abilities, and the time without progress of an import after
+  /// which a note is due.
+  package static let (startLimit, quietImport) = (30.0, 30.0)
   /// The time that it may take to describe its export.
   package static let descriptionLimit: Double = 60
   /// The longest pause before the next look.

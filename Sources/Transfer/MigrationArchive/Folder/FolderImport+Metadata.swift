@@ -3,29 +3,8 @@ import MigrationWire
 
 // Staging+Completing has the other half: every directory but the roots, from the leaves up, before the import.
 
-/// Sets the metadata of directories when their items are in place.
+/// Sets the metadata of existing directories when their items are in place.
 extension FolderImport {
-  /// Sets the rest of a directory's metadata. Done only now: only root can move a directory without
-  /// write permission.
-  func finish(
-    _ path: ArchivePath, _ folder: any StagedFile, _ owner: ItemRecord.Owner?
-  ) throws(Failure) {
-    guard let record = try staging.directoryRecord(path) else { return }
-    staging.setTime(of: folder, record)
-    var kept = Staging.Kept(owner: owner == staging.owners.owner(of: record))
-    let list = staging.accessList(of: record)
-    if !list.isEmpty {
-      kept.accessList = staging.keep(.accessList) { () throws(SystemError) in try folder.setAccessList(list, .access) }
-    }
-    do {
-      try folder.setMode(staging.mode(of: record, kept))
-    } catch {
-      guard error.isMetadataRefused else { throw failed(path, error) }
-      // Permissions that this file system cannot keep are counted with the record.
-      if staging.abilities.fixedRights == nil { staging.lost(.mode) }
-    }
-  }
-
   /// Gives an existing directory the metadata of the received one, but no new permission; it keeps
   /// its access lists. A directory of another user keeps its own.
   func setMetadata(of merging: Merging) throws(Failure) {

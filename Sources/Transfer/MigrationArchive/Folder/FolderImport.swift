@@ -183,15 +183,6 @@ package struct FolderImport {
     }
   }
 
-  /// Lets items be taken out of a staged directory, which does not move itself.
-  func unlock(_ directory: ArchivePath) throws(Failure) {
-    try importing(directory) { () throws(SystemError) in
-      if let mode = try staging.disk.destination?.occupant(ofStaged: directory)?.mode, mode & 0o700 != 0o700 {
-        try staged.setMode(directory, 0o700)
-      }
-    }
-  }
-
   /// How many items are recorded in the journal together, on file systems where the record must
   /// come before the names.
   static let together = 256
@@ -315,32 +306,6 @@ package struct FolderImport {
     staging.deliveries?.note(target, from: item.path)
     notePlaced(item, at: target, entry)
     if let folder { try finish(item.path, folder, entry.owner) }
-  }
-
-  /// Makes sure that a directory can be moved, and journals the move, so that a process after a
-  /// crash can finish it. Returns whether the directory must be finished after the move.
-  private func prepare(_ item: Item, for target: ArchivePath) throws(Failure) -> Bool {
-    // Roots are recorded together, and have permissions that let them be moved.
-    if item.path.parent == nil {
-      try announce([(item.path, target)])
-      return true
-    }
-    var mustFinish = false
-    if item.kind == .directory, let record = try staging.directoryRecord(item.path) {
-      let (mode, now) = (staging.mode(of: record), try stagedOccupant(item.path).mode)
-      // Only root can move a directory without write permission.
-      mustFinish = now != mode || mode & 0o200 == 0
-    }
-    guard mustFinish || target != item.target else { return false }
-    try announce([(item.path, target)])
-    guard mustFinish else { return false }
-    do {
-      try staged.setMode(item.path, 0o700)
-    } catch {
-      // A file system without permissions needs none.
-      guard error.isMetadataRefused else { throw failed(item.path, error) }
-    }
-    return true
   }
 
   /// Records moves in the journal, except those that it has.

@@ -16,7 +16,7 @@ struct JournalSurvey {
   private(set) var importBegan: ItemTime?
   /// The newest of the complete files that were kept until their newer states were complete, and how many
   /// there were of all.
-  private(set) var kept: [ArchivePath: KeptFiles.Kept] = [:]
+  private(set) var kept: [ArchivePath: ReplacedFiles.Kept] = [:]
   private(set) var keptCount = 0
   private(set) var placing = FolderImport.EarlierPlacing()
   private(set) var existing = Existing.refuse
@@ -82,7 +82,7 @@ struct JournalSurvey {
     case .aside(let path, let inode, let target): asides[path] = Staging.Aside(inode: inode, target: target)
     case .importing(let moment): importBegan = moment
     case .kept(let record, let name):
-      kept[record.path] = KeptFiles.Kept(record: record, name: name, position: position)
+      kept[record.path] = ReplacedFiles.Kept(record: record, name: name, position: position)
       keptCount += 1
     case .existing(let existing): self.existing = existing
     case .placing(let path, let target): placing.note(path, target, at: position)

@@ -56,7 +56,7 @@ extension Staging {
       var replay = StagingReplay(staging, survey)
       try replay.run()
       if survey.stage == .receiving {
-        let kept = try KeptFiles(staging, survey).claims(besides: replay.claimed)
+        let kept = try ReplacedFiles(staging, survey).claims(besides: replay.claimed)
         var sweep = StagingSweep(staging, claimed: replay.claimed.merging(kept) { claim, _ in claim })
         try sweep.run()
         try staging.clearDirectories()

@@ -157,7 +157,7 @@ extension ReceiverEngine {
 }
 
 /// Whether this device is announced on its networks (Protocol §4.5).
-struct Announcement: Sendable {
+struct AnnouncedState: Sendable {
   var isPossible = false
   private(set) var isOn = false
 

@@ -74,7 +74,7 @@ package struct ReceiverEngine: Engine {
   /// How fast the transfers whose reservations others wait for bring what they reserve.
   var reservationPaces: [TransferID: ReservationPace] = [:]
   var question: StandingQuestion?
-  var announcement = Announcement()
+  var announcement = AnnouncedState()
   var relayWait: RelayWait
   /// The relay that the user was told about last.
   var toldRelay: String?

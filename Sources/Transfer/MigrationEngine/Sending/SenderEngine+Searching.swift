@@ -2,6 +2,9 @@ package import MigrationWire
 
 /// The search for devices that wait on this network, and the user's choice among them.
 extension SenderEngine {
+  /// For how many seconds a sender searches: enough for two questions and late answers.
+  package static let searchLength = 3.0
+
   mutating func look(_ plan: DialPlan?, _ actions: inout [Action]) {
     phase = .looking(plan)
     actions.append(.look)

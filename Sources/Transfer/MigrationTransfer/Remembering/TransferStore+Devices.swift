@@ -141,7 +141,7 @@ extension TransferStore {
   package func name(_ typed: String, _ name: String) throws(Failure) -> KnownDevice {
     do {
       return try changingDevices {
-        var device = try only(typed)
+        var device = try self.device(typed: typed)
         device.name = name
         // A receiver may keep their data apart by these names.
         guard try devices().allSatisfy({ $0.peer == device.peer || $0.name != name }) else {
@@ -167,7 +167,7 @@ extension TransferStore {
 
   /// The only device that the user can mean: by its whole name or label, or the first digits of its
   /// key.
-  func only(_ typed: String) throws(Failure) -> KnownDevice {
+  func device(typed: String) throws(Failure) -> KnownDevice {
     let known = try devices()
     var found = known.filter { $0.name == typed }
     if found.isEmpty { found = known.filter { $0.label == typed } }

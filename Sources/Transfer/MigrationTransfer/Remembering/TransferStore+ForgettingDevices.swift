@@ -12,7 +12,7 @@ extension TransferStore {
   package func forgetDevice(_ typed: String) throws(Failure) -> ForgottenDevice {
     do {
       let (device, plans) = try changingDevices {
-        let device = try only(typed)
+        let device = try self.device(typed: typed)
         let plans = try marked(of: device)
         try remove(device)
         return (device, plans)

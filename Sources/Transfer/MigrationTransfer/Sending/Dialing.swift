@@ -142,8 +142,3 @@ package protocol NearbySearch: Sendable {
   /// Searches for some seconds, or until the signal is set. Blocks meanwhile.
   func look(for seconds: Double, unless stop: StopSignal) throws(Failure) -> [NearbyDevice]
 }
-
-extension NearbyDevice {
-  /// For how many seconds a sender searches.
-  static let searchLength = 3.0
-}

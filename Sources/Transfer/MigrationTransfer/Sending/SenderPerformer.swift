@@ -197,7 +197,7 @@ final class SenderPerformer: Performer {
     let (search, stop) = (setup.search, renewDialStop())
     return SenderWorker("look") {
       let devices =
-        try search?.look(for: NearbyDevice.searchLength, unless: stop).filter { !$0.addresses.isEmpty } ?? []
+        try search?.look(for: SenderEngine.searchLength, unless: stop).filter { !$0.addresses.isEmpty } ?? []
       let known = devices.map {
         DeviceAddress(
           name: $0.label, host: $0.addresses[0].hostDescription, port: $0.addresses[0].port, instance: $0.instance)

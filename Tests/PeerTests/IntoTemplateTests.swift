@@ -6,13 +6,13 @@ import Testing
 
 @testable import peer
 
-@Suite struct DeviceFolderTests {
+@Suite struct IntoTemplateTests {
   private static let key = KeyFingerprint(bytes: Array(repeating: 0xAB, count: 32))
 
   private func path(_ template: String, _ name: String?) throws -> String {
     let key = try #require(Self.key)
     return String(
-      decoding: try DeviceFolder(template).path(key, named: name, now: 86_399).bytes, as: UTF8.self)
+      decoding: try IntoTemplate(template).path(key, named: name, now: 86_399).bytes, as: UTF8.self)
   }
 
   @Test(
@@ -30,7 +30,7 @@ import Testing
 
   @Test(arguments: ["", "x", "/{device}", "../{device}", "{device}/", "{user}", "{device", "{device}/{x}", "a//{date}"])
   func `another path is refused`(template: String) {
-    let failure = #expect(throws: Failure.self) { try DeviceFolder(template) }
+    let failure = #expect(throws: Failure.self) { try IntoTemplate(template) }
     expect(failure?.kind == .usage && failure?.hint?.contains("{device}") == true)
   }
 

@@ -6,12 +6,12 @@ import Testing
 
 @testable import peer
 
-@Suite struct ChoiceEntryTests {
+@Suite struct DeviceEntryTests {
   private func answer(_ lines: [String], among count: Int = 3) -> (Result<Int, Failure>, said: [String]) {
     var lines = lines[...]
     var said: [String] = []
     let result = Result { () throws(Failure) in
-      try ChoiceEntry.answer(
+      try DeviceEntry.answer(
         among: count, { lines.popFirst().map { .line(Array($0.utf8)) } ?? .endOfInput }, say: { said.append($0) })
     }
     return (result, said)
@@ -24,7 +24,7 @@ import Testing
       DeviceAddress(name: "", host: "::1", port: 7, instance: nil),
     ]
     expect(
-      ChoiceEntry.text(found),
+      DeviceEntry.text(found),
       is: """
         Several devices are waiting:
           1  new-laptop (192.0.2.7)
@@ -32,7 +32,7 @@ import Testing
           3  ::1
 
         """)
-    expect(ChoiceEntry.question(3), is: "Which one? [1-3] ")
+    expect(DeviceEntry.question(3), is: "Which one? [1-3] ")
   }
 
   @Test func `a number chooses a device`() throws {
@@ -53,7 +53,7 @@ import Testing
 
   @Test func `Ctrl-C ends the question`() {
     let result = Result { () throws(Failure) in
-      try ChoiceEntry.answer(among: 2, { .interrupted }, say: { _ in })
+      try DeviceEntry.answer(among: 2, { .interrupted }, say: { _ in })
     }
     expect(result, is: .failure(Failure(.interrupted, "interrupted before a device was chosen")))
   }

@@ -7,12 +7,12 @@ import Testing
 
 @testable import peer
 
-@Suite struct MigrationRecordTests {
+@Suite struct PartEndsTests {
   private let parts = Array(Samples.parts.prefix(3))
 
   /// The table after some events, a second apart.
   private func table(_ events: [TransferEvent]) -> String {
-    var record = MigrationRecord()
+    var record = PartEnds()
     for (number, event) in events.enumerated() { record.note(event, at: Double(number)) }
     return record.table("peer send 'a b'")?.text(columns: 200) ?? "none"
   }
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test func `a plan of one part has all next steps`() {
-    var record = MigrationRecord()
+    var record = PartEnds()
     record.note(.offer(Samples.offer, availableBytes: nil, of: parts[1]), at: 0)
     expect(record.arrived.isEmpty)
     let fault = Failure(.unfit, "a file is there", hint: DataHint.noFolder.text)

@@ -4,7 +4,7 @@ import MigrationTransfer
 import MigrationWire
 
 /// `peer receive --into`: the folder of the destination for each device's data.
-struct DeviceFolder: Equatable, Sendable {
+struct IntoTemplate: Equatable, Sendable {
   /// The words that are replaced.
   private static let (device, date) = ("{device}", "{date}")
   /// How many digits of its key name a device that has no name here.

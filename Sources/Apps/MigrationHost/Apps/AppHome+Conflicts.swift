@@ -4,7 +4,7 @@ import MigrationWire
 /// unrelated, and a clip's groups belong only to these two.
 extension AppHome {
   /// Fails if the installed apps prevent the installation of a bundle. Needs the catalog's lock.
-  func checkNeighbours(of bundle: AppBundle) throws(Failure) {
+  func checkConflicts(of bundle: AppBundle) throws(Failure) {
     let listing = try catalog()
     for other in listing.apps {
       if let fault = fault(of: bundle, beside: other.bundle) { throw fault }

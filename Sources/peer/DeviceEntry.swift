@@ -4,7 +4,7 @@ import MigrationSystem
 import MigrationWire
 
 /// Asks the person at the terminal to choose one of several devices.
-enum ChoiceEntry {
+enum DeviceEntry {
   /// The number of tries of a person.
   static let tries = 3
 

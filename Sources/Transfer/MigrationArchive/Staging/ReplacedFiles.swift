@@ -3,7 +3,7 @@ import MigrationWire
 
 /// The complete files that a process renamed while their newer states were on the way, and left
 /// when it died.
-struct KeptFiles {
+struct ReplacedFiles {
   struct Kept {
     let record: ItemRecord
     let name: ArchivePath
