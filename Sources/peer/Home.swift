@@ -65,51 +65,6 @@ extension TransferStore {
   static func ofUser() throws(Failure) -> TransferStore { TransferStore(home: try Home.path()) }
 }
 
-extension ReceiveOptions {
-  /// Refuses to receive as root into another user's directory: that user could not use the files.
-  func checkOwner() throws(Failure) {
-    let path = try place
-    guard takesEverything, CurrentProcess.effectiveUserID == 0, let status = try? Directory.status(of: path),
-      status.owner != 0
-    else { return }
-    let name = SystemAccounts.name(ofUser: status.owner).map { VisibleText.listed($0) }
-    throw Failure(
-      .refused,
-      "\(VisibleText.quoted(path)) belongs to \(name ?? "user \(status.owner)"), "
-        + "and what root receives would belong to root",
-      hint: "Receive as that user: "
-        + Self.command(as: name, status, path, CommandLineText.of(CurrentProcess.arguments)))
-  }
-
-  /// The command line that runs another one as the owner of a directory. A user without a name has no
-  /// home but this directory.
-  static func command(as name: String?, _ status: FileStatus, _ path: [UInt8], _ command: String) -> String {
-    if let name { return "runuser -u \(name) -- \(command)" }
-    return "setpriv --reuid \(status.owner) --regid \(status.group) --clear-groups "
-      + "env HOME=\(VisibleText.listed(path)) \(command)"
-  }
-}
-
-extension TransferEvent {
-  /// An event for news of an extension's host; nil for news that only its author gets.
-  init?(_ news: HostNews) {
-    switch news {
-    case .output(let output): self = .extensionOutput(isError: output.stream == .error, line: output.line)
-    case .notice(let text), .weakness(let text): self = .notice(text)
-    case .refused, .appended: return nil
-    }
-  }
-}
-
-extension HostNews {
-  /// Tells the user's part of the news.
-  static func telling(_ tell: @escaping @Sendable (TransferEvent) -> Void) -> @Sendable (HostNews) -> Void {
-    return { news in
-      if let event = TransferEvent(news) { tell(event) }
-    }
-  }
-}
-
 /// Works with the apps of PEER_HOME.
 func withApps<Value>(_ body: (AppHome) throws(Failure) -> Value) throws(Failure) -> Value {
   let path = try Home.path()

@@ -347,3 +347,28 @@ extension TransferEvent {
     }
   }
 }
+
+extension ReceiveOptions {
+  /// Refuses to receive as root into another user's directory: that user could not use the files.
+  func checkOwner() throws(Failure) {
+    let path = try place
+    guard takesEverything, CurrentProcess.effectiveUserID == 0, let status = try? Directory.status(of: path),
+      status.owner != 0
+    else { return }
+    let name = SystemAccounts.name(ofUser: status.owner).map { VisibleText.listed($0) }
+    throw Failure(
+      .refused,
+      "\(VisibleText.quoted(path)) belongs to \(name ?? "user \(status.owner)"), "
+        + "and what root receives would belong to root",
+      hint: "Receive as that user: "
+        + Self.command(as: name, status, path, CommandLineText.of(CurrentProcess.arguments)))
+  }
+
+  /// The command line that runs another one as the owner of a directory. A user without a name has no
+  /// home but this directory.
+  private static func command(as name: String?, _ status: FileStatus, _ path: [UInt8], _ command: String) -> String {
+    if let name { return "runuser -u \(name) -- \(command)" }
+    return "setpriv --reuid \(status.owner) --regid \(status.group) --clear-groups "
+      + "env HOME=\(VisibleText.listed(path)) \(command)"
+  }
+}

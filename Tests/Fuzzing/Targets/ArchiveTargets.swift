@@ -8,7 +8,10 @@ extension FuzzTarget {
   /// Files of the archive.
   static let archive = [
     FuzzTarget("journal", "records of the journal", longest: 512) { JournalCheck.records($0) },
-    FuzzTarget("recovery", "the recovery of staged data from a journal", longest: 96) { JournalCheck.recovery($0) },
+    // Some twenty lists of its directories, each read through 32 KiB, whatever the input is.
+    FuzzTarget("recovery", "the recovery of staged data from a journal", longest: 96, memory: 1024) {
+      JournalCheck.recovery($0)
+    },
     FuzzTarget("ledger", "the ledger of what a receiver holds", longest: 128) { input in
       var walk = LedgerWalk(input)
       walk.run()
