@@ -55,7 +55,7 @@ import Testing
   @Test(arguments: ["Foundation", "Testing", "test", "class", "Swift", "AppMigration", "AppMigrationKit", "peer"])
   func `no module has the name of a keyword or of an existing module`(folder: String) {
     let names = names(folder)
-    let modules = [names.app, names.data, names.migration, names.tests]
+    let modules = ["App", "Data", "Migration", "MigrationTests"].map { names.base + $0 }
     let others: Set = [
       "foundation", "testing", "test", "class", "swift", "appmigration", "appmigrationkit", "peer",
       "appmigrationkittests",
@@ -108,7 +108,7 @@ import Testing
     let names = names(folder)
     try write(files(names), to: "new")
     let bundle = scratch.path("new/Bundle")
-    for program in [names.app, "Extensions/\(names.migration).appex/\(names.migration)"] {
+    for program in ["\(names.base)App", "Extensions/\(names.base)Migration.appex/\(names.base)Migration"] {
       try Data("#!/bin/sh\n".utf8).write(to: URL(filePath: "\(bundle)/\(program)"))
       try #require(chmod("\(bundle)/\(program)", 0o755) == 0)
     }

@@ -11,9 +11,6 @@ package enum HomeFolder: String, CaseIterable, Sendable {
   /// The key on the wire.
   package var key: [UInt8] { Array(rawValue.utf8) }
 
-  /// The folder of a key.
-  package init?(key: [UInt8]) { self.init(rawValue: String(decoding: key, as: UTF8.self)) }
-
   /// The key's name in `user-dirs.dirs`.
   fileprivate var variable: String {
     switch self {

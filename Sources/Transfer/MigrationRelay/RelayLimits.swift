@@ -14,8 +14,6 @@ package enum RelayLimits {
   package static let farewell: Double = 3
   /// A call carries data if it passes on so many bytes in so many seconds.
   static let load = (bytes: 64 << 10, seconds: 10.0)
-  /// How often a device says something on its registration, in seconds.
-  package static let heartbeat: Double = 20
   /// Connections that have not shown a token.
   static let unproved = Limit(ofNetwork: 64, ofToken: .max, all: 1_024)
   static let registrations = Limit(ofNetwork: 64, ofToken: 2_048, all: 4_096)

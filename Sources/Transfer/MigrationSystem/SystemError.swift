@@ -81,8 +81,6 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
 
   /// The operation would have to wait.
   package var isWouldBlock: Bool { errno == EAGAIN || errno == EWOULDBLOCK }
-  /// A signal interrupted the call. Calls are repeated, so this is rare.
-  package var isInterrupted: Bool { errno == EINTR }
   /// The descriptor is not open for this.
   package var isWrongDescriptor: Bool { errno == EBADF }
   /// The name does not exist.

@@ -117,18 +117,6 @@ struct NewAppNames: Equatable, Sendable {
       .map { String(String.UnicodeScalarView($0)) }
   }
 
-  /// The package, and the bundle.
-  var package: String { base }
-  /// The app's program.
-  var app: String { "\(base)App" }
-  /// The shared module of the app and its extension.
-  var data: String { "\(base)Data" }
-  /// The extension's program.
-  var migration: String { "\(base)Migration" }
-  /// The extension's tests.
-  var tests: String { "\(base)MigrationTests" }
-  /// The extension's identifier.
-  var extensionIdentifier: String { Self.extensionIdentifier(of: identifier) }
   /// The bundle's path within the package.
   var bundle: String { "build/\(base).app" }
 

@@ -30,9 +30,6 @@ package final class AppLock: Sendable {
     self.file = file
   }
 
-  /// The number of the descriptor, for starting a process that also holds the lock.
-  package var raw: Int32 { file.raw }
-
   /// The same lock, for a process that also holds it.
   func duplicate() throws(SystemError) -> Descriptor { try file.descriptor.duplicate() }
 
