@@ -16,17 +16,17 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", HostAndPort.ParseError.Code.empty), ("host:", .invalidPort), ("host:65536", .invalidPort),
-    ("host:+1", .invalidPort), ("host:-1", .invalidPort), ("host:x", .invalidPort), (":", .invalidPort),
-    ("a:b:1", .missingBrackets), ("::1:", .missingBrackets), ("[::1", .invalidHost), ("[host]:1", .invalidHost),
-    ("[]:1", .invalidHost), ("[::1]x", .invalidPort), ("[::1]:", .invalidPort), ("a b:1", .invalidHost),
-    ("user@host", .invalidHost), ("a/b", .invalidHost), ("a\nb", .invalidHost), ("fe80::1%]", .invalidHost),
-    ("fe80::1%\n", .invalidHost), ("[fe80::1% ]:1", .invalidHost),
-    ("fe80::1", .missingInterface), ("[fe80::1]:1", .missingInterface),
+    ("", "missing host"), ("host:", "is not a port"), ("host:65536", "is not a port"), ("host:+1", "is not a port"),
+    ("host:-1", "is not a port"), ("host:x", "is not a port"), (":", "is not a port"), ("a:b:1", "more than one colon"),
+    ("::1:", "more than one colon"), ("[::1", "in its brackets"), ("[host]:1", "in its brackets"),
+    ("[]:1", "in its brackets"), ("[::1]x", "a port after brackets"), ("[::1]:", "is not a port"),
+    ("a b:1", "is not the name"), ("user@host", "is not the name"), ("a/b", "is not the name"),
+    ("a\nb", "is not the name"), ("fe80::1%]", "is not the name"), ("fe80::1%\n", "is not the name"),
+    ("[fe80::1% ]:1", "is not the name"), ("fe80::1", "names no interface"), ("[fe80::1]:1", "names no interface"),
   ])
-  func `a text that is not a host and port results in the reason`(text: String, code: HostAndPort.ParseError.Code) {
+  func `a text that is not a host and port results in the reason`(text: String, reason: String) {
     let error = #expect(throws: HostAndPort.ParseError.self) { try HostAndPort.parse(text, defaultPort: 9) }
-    expect(error?.code, is: code)
+    expect(error?.description.contains(reason), is: true)
     expect(error?.description.contains("\n"), is: false)
   }
 

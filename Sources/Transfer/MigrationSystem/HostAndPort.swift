@@ -5,24 +5,7 @@ import Glibc
 package struct HostAndPort: Equatable, Sendable {
   /// Why a text is not a host and port, or a range of addresses. The description is a lower-case clause.
   package struct ParseError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The kind of mistake, for programs.
-    package enum Code: Sendable {
-      /// The text is empty.
-      case empty
-      /// The port is not a number from 0 to 65535.
-      case invalidPort
-      /// The host has a character that hosts cannot have.
-      case invalidHost
-      /// An IPv6 address without brackets, so that its port is ambiguous.
-      case missingBrackets
-      /// An IPv6 address of one network without the interface that leads there.
-      case missingInterface
-    }
-
-    package let code: Code
     package let description: String
-
-    init(code: Code = .invalidHost, description: String) { (self.code, self.description) = (code, description) }
   }
 
   /// The name or the address, without brackets; nil if only a port was given. As a user writes it.
@@ -43,7 +26,7 @@ package struct HostAndPort: Equatable, Sendable {
 
   /// Parses an address to connect to.
   package static func parse(_ text: String, defaultPort: UInt16) throws(ParseError) -> HostAndPort {
-    if text.isEmpty { throw ParseError(code: .empty, description: "missing host") }
+    if text.isEmpty { throw ParseError(description: "missing host") }
     if text.utf8.first == UInt8(ascii: "[") { return try parseBracketed(text, defaultPort: defaultPort) }
     let parts = split(text[...], at: ":", most: 2)
     switch parts.count {
@@ -55,7 +38,6 @@ package struct HostAndPort: Equatable, Sendable {
     default:
       guard SocketAddress(numeric: String(split(text[...], at: "%", most: 1)[0]), port: 0) != nil else {
         throw ParseError(
-          code: .missingBrackets,
           description: "'\(shown(text))' has more than one colon; an IPv6 address with a port is written [ADDRESS]:PORT"
         )
       }
@@ -77,13 +59,13 @@ package struct HostAndPort: Equatable, Sendable {
     let figures = String(split(parts[0], at: "%", most: 1)[0])
     guard parts.count == 2, address.utf8.contains(UInt8(ascii: ":")), SocketAddress(numeric: figures, port: 0) != nil
     else {
-      throw ParseError(code: .invalidHost, description: "'\(shown(text))' has no IPv6 address in its brackets")
+      throw ParseError(description: "'\(shown(text))' has no IPv6 address in its brackets")
     }
     // Behind the percent sign there may be characters that no host has.
     _ = try host(parts[0], in: text)
     if parts[1].isEmpty { return HostAndPort(host: address, port: defaultPort) }
     guard parts[1].utf8.first == UInt8(ascii: ":") else {
-      throw ParseError(code: .invalidPort, description: "a port after brackets is written [ADDRESS]:PORT")
+      throw ParseError(description: "a port after brackets is written [ADDRESS]:PORT")
     }
     return HostAndPort(host: address, port: try port(Substring(parts[1].utf8.dropFirst())))
   }
@@ -98,7 +80,7 @@ package struct HostAndPort: Equatable, Sendable {
     // UInt16 would also accept a sign.
     guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let port = UInt16(text) else {
       throw ParseError(
-        code: .invalidPort, description: "'\(shown(String(text)))' is not a port; ports are numbers from 1 to 65535")
+        description: "'\(shown(String(text)))' is not a port; ports are numbers from 1 to 65535")
     }
     return port
   }
@@ -109,12 +91,11 @@ package struct HostAndPort: Equatable, Sendable {
         && !"/[]@".unicodeScalars.contains(scalar)
     }
     guard isPlausible, !text.isEmpty else {
-      throw ParseError(code: .invalidHost, description: "'\(shown(whole))' is not the name or address of a device")
+      throw ParseError(description: "'\(shown(whole))' is not the name or address of a device")
     }
     let address = SocketAddress(numeric: String(text), port: 0)
     guard address?.family != .v6 || address?.isLinkLocal != true || text.utf8.contains(UInt8(ascii: "%")) else {
       throw ParseError(
-        code: .missingInterface,
         description: "'\(shown(whole))' names no interface, and every network has such an address: "
           + "add one of this device, as in \(text)%eth0")
     }
