@@ -198,24 +198,3 @@ package final class InterfaceChanges: Sendable {
     }
   }
 }
-
-extension SocketAddress {
-  /// The addresses of this machine's interfaces, in the kernel's order.
-  package static func localAddresses(port: UInt16) throws(SystemError) -> [SocketAddress] {
-    var list: UnsafeMutablePointer<ifaddrs>?
-    try perform("list the network interfaces") { unsafe getifaddrs(&list) }
-    defer { unsafe freeifaddrs(list) }
-
-    var addresses: [SocketAddress] = []
-    var entry = unsafe list
-    while let current = unsafe entry {
-      let isUp = unsafe current.pointee.ifa_flags & UInt32(IFF_UP) != 0
-      if isUp, var address = unsafe current.pointee.ifa_addr.flatMap({ unsafe SocketAddress($0) }) {
-        address.port = port
-        addresses.append(address)
-      }
-      unsafe entry = current.pointee.ifa_next
-    }
-    return addresses
-  }
-}

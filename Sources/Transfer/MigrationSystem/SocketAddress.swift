@@ -102,9 +102,6 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     return AddressRange(self, bits: 64)
   }
 
-  /// The network of the address, by the machine's current connections.
-  package var network: AddressRange { network(onLink: AddressRange.ofLocalLinks().contains(self)) }
-
   /// The IPv4 address in an IPv4-mapped IPv6 address; nil for any other address.
   fileprivate var mapped: SocketAddress? {
     guard family == .v6, bytes[..<10].allSatisfy({ $0 == 0 }), bytes[10] == 0xFF, bytes[11] == 0xFF else { return nil }
@@ -116,6 +113,31 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension SocketAddress {
+  /// The addresses of this machine's interfaces, in the kernel's order.
+  package static func localAddresses(port: UInt16) throws(SystemError) -> [SocketAddress] {
+    try ofInterfaces().filter(\.isUp).map { address, _, _ in
+      SocketAddress(family: address.family, bytes: address.bytes, scope: address.scope, port: port)
+    }
+  }
+
+  /// The addresses of this machine's interfaces with their masks, also of interfaces that are down.
+  fileprivate static func ofInterfaces() throws(SystemError) -> [(address: Self, mask: Self?, isUp: Bool)] {
+    var list: UnsafeMutablePointer<ifaddrs>?
+    try perform("list the network interfaces") { unsafe getifaddrs(&list) }
+    defer { unsafe freeifaddrs(list) }
+
+    var found: [(address: Self, mask: Self?, isUp: Bool)] = []
+    var entry = unsafe list
+    while let current = unsafe entry {
+      if let address = unsafe current.pointee.ifa_addr.flatMap({ unsafe SocketAddress($0) }) {
+        let mask = unsafe current.pointee.ifa_netmask.flatMap { unsafe SocketAddress($0) }
+        found.append((address, mask, unsafe current.pointee.ifa_flags & UInt32(IFF_UP) != 0))
+      }
+      unsafe entry = current.pointee.ifa_next
+    }
+    return found
+  }
+
   /// Reads the kernel's format; nil if it is not an Internet address.
   init?(_ address: UnsafePointer<sockaddr>) {
     switch unsafe CInt(address.pointee.sa_family) {
@@ -127,12 +149,7 @@ extension SocketAddress {
       let v6 = unsafe UnsafeRawPointer(address).loadUnaligned(as: sockaddr_in6.self)
       let bytes = unsafe withUnsafeBytes(of: v6.sin6_addr) { unsafe Array($0) }
       let port = UInt16(bigEndian: v6.sin6_port)
-      let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff
-      if isMapped {
-        self.init(family: .v4, bytes: Array(bytes[12...]), port: port)
-      } else {
-        self.init(family: .v6, bytes: bytes, scope: v6.sin6_scope_id, port: port)
-      }
+      self = SocketAddress(family: .v6, bytes: bytes, scope: v6.sin6_scope_id, port: port).plain
     default:
       return nil
     }
@@ -186,23 +203,12 @@ extension AddressRange {
   /// The links of this machine, as ranges of their addresses, from the kernel; none if it does not
   /// answer.
   package static func ofLocalLinks() -> [AddressRange] {
-    var list: UnsafeMutablePointer<ifaddrs>?
-    guard unsafe getifaddrs(&list) == 0 else { return [] }
-    defer { unsafe freeifaddrs(list) }
-
-    var ranges: [AddressRange] = []
-    var entry = unsafe list
-    while let current = unsafe entry {
-      let address = unsafe current.pointee.ifa_addr.flatMap { unsafe SocketAddress($0) }
-      let mask = unsafe current.pointee.ifa_netmask.flatMap { unsafe SocketAddress($0) }
-      if let address, let mask, mask.family == address.family {
-        let bits = mask.bytes.reduce(0) { $0 + $1.nonzeroBitCount }
-        // A tunnel to all addresses is not a link.
-        if bits > 0 { ranges.append(AddressRange(address, bits: bits)) }
-      }
-      unsafe entry = current.pointee.ifa_next
+    ((try? SocketAddress.ofInterfaces()) ?? []).compactMap { address, mask, _ in
+      guard let mask, mask.family == address.family else { return nil }
+      let bits = mask.bytes.reduce(0) { $0 + $1.nonzeroBitCount }
+      // A tunnel to all addresses is not a link.
+      return bits > 0 ? AddressRange(address, bits: bits) : nil
     }
-    return ranges
   }
 }
 
