@@ -147,46 +147,18 @@ struct ArrivalFacts {
 
     /// Its PATH; nil if it does not say it in time. It has no terminal.
     func path() -> [UInt8]? {
-      guard let output = try? ask() else { return nil }
+      let output = try? ChildProcess.run(
+        program, ["-l", "-c", "exec /usr/bin/env"], environment: Self.environment(), limit: Self.longest,
+        patience: patience)
+      guard let output else { return nil }
       let start = Array("PATH=".utf8)
       // A shell may greet its user first.
       return output.split(separator: UInt8(ascii: "\n")).last { $0.starts(with: start) }.map { Array($0.dropFirst(5)) }
     }
 
-    private func ask() throws(SystemError) -> [UInt8] {
-      var pipe = try Descriptor.pipe()
-      let reading = pipe.takeReadEnd()
-      let process = try start(output: pipe.takeWriteEnd())
-      let deadline = BootInstant.now() + patience
-      var output: [UInt8] = []
-      var poller = try Poller()
-      var hasEnded = false
-      while !hasEnded, output.count < Self.longest,
-        try !poller.wait(for: .readable, on: reading.raw, until: deadline).isEmpty
-      {
-        var more = [UInt8](repeating: 0, count: 1 << 16)
-        let count = try reading.readNext(into: &more)
-        output += more[..<count]
-        hasEnded = count == 0
-      }
-      process.kill()
-      _ = try process.wait()
-      return hasEnded ? output : []
-    }
-
     private static let variables = ["USER", "LOGNAME", "SHELL", "LANG", "PATH"]
     /// The variables with the places of its start files; not for root if HOME is another user's home.
     private static let places = ["HOME", "XDG_CONFIG_HOME", "ZDOTDIR"]
-
-    private func start(output: consuming Descriptor) throws(SystemError) -> ChildProcess {
-      let endowment = ChildProcess.Endowment(
-        output: output, error: try Descriptor.open("/dev/null", .readWrite),
-        channel: try Descriptor.open("/dev/null", .readOnly), lock: nil)
-      return try ChildProcess(
-        ChildProcess.Settings(
-          executable: program, arguments: ["-l", "-c", "exec /usr/bin/env"], environment: Self.environment(),
-          directory: "/", confinement: nil), endowment)
-    }
 
     /// The variables of this process's environment that the shell gets.
     static func environment(_ variable: (String) -> String? = Environment.get) -> [String: String] {

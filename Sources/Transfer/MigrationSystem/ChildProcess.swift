@@ -201,6 +201,35 @@ extension ChildProcess {
     return nil
   }
 
+  /// Runs a program with an environment of its own and with all rights of this process; returns its
+  /// output. A run that fails, writes more than the limit or takes longer than `patience` is an error.
+  ///
+  /// - Parameter input: its standard input; nil for an empty one.
+  package static func run(
+    _ program: String, _ arguments: [String], environment: [String: String], input: consuming Descriptor? = nil,
+    limit: Int, patience: Duration
+  ) throws(SystemError) -> [UInt8] {
+    let deadline = BootInstant.now() + patience
+    var pipe = try Descriptor.pipe()
+    let reading = pipe.takeReadEnd()
+    let process = try ChildProcess(
+      Settings(
+        executable: program, arguments: arguments, environment: environment, directory: "/", confinement: nil),
+      Endowment(
+        input: input, output: pipe.takeWriteEnd(), error: try Descriptor.open("/dev/null", .readWrite),
+        channel: try Descriptor.open("/dev/null", .readWrite), lock: nil))
+    var output: [UInt8]?
+    var failure: SystemError?
+    do throws(SystemError) { output = try reading.readToEnd(limit: limit, until: deadline) } catch { failure = error }
+    // Kills it at the deadline, or at once.
+    let end = try process.end(by: output == nil ? .now() : deadline)
+    guard let output else { throw failure ?? SystemError(reason: "it cannot be read", operation: "run") }
+    guard case .exited(0) = end else {
+      throw SystemError(reason: "it has failed", operation: "run", subject: program.escapedText)
+    }
+    return output
+  }
+
   fileprivate static func number(_ descriptor: borrowing Descriptor?) -> CInt {
     switch descriptor {
     case .some(let descriptor): descriptor.raw

@@ -45,41 +45,14 @@ package struct SystemProgram: Equatable, Sendable {
     status.owner == 0 && (status.mode & 0o022 == 0 || isAbove && status.mode & 0o1000 != 0)
   }
 
-  /// Runs it with an environment of its own and with all rights of this process; returns its output. A
-  /// run that fails, writes more than the limit or takes longer than `patience` is an error.
-  ///
-  /// - Parameter input: its standard input; nil for an empty one.
+  /// Runs it as `ChildProcess.run` does, with a PATH of this system.
   package func run(
     _ arguments: [String], environment: [String: String], input: consuming Descriptor? = nil, limit: Int,
     patience: Duration
   ) throws(SystemError) -> [UInt8] {
-    let deadline = BootInstant.now() + patience
-    var pipe = try Descriptor.pipe()
-    let reading = pipe.takeReadEnd()
-    let process = try start(arguments, environment, input, pipe.takeWriteEnd())
-    var output: [UInt8]?
-    var failure: SystemError?
-    do throws(SystemError) { output = try reading.readToEnd(limit: limit, until: deadline) } catch { failure = error }
-    // Kills it at the deadline, or at once.
-    let end = try process.end(by: output == nil ? .now() : deadline)
-    guard let output else { throw failure ?? SystemError(reason: "it cannot be read", operation: "run") }
-    guard case .exited(0) = end else {
-      throw SystemError(reason: "it has failed", operation: "run", subject: path.escapedText)
-    }
-    return output
-  }
-
-  private func start(
-    _ arguments: [String], _ environment: [String: String], _ input: consuming Descriptor?,
-    _ output: consuming Descriptor
-  ) throws(SystemError) -> ChildProcess {
     let variables = environment.merging(["PATH": Self.folders.joined(separator: ":")]) { $1 }
-    let endowment = ChildProcess.Endowment(
-      input: input, output: output, error: try Descriptor.open("/dev/null", .readWrite),
-      channel: try Descriptor.open("/dev/null", .readWrite), lock: nil)
-    return try ChildProcess(
-      ChildProcess.Settings(
-        executable: String(decoding: path, as: UTF8.self), arguments: arguments, environment: variables,
-        directory: "/", confinement: nil), endowment)
+    return try ChildProcess.run(
+      String(decoding: path, as: UTF8.self), arguments, environment: variables, input: input, limit: limit,
+      patience: patience)
   }
 }
