@@ -11,10 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
-
 enum { KEPT_DESCRIPTOR = 3 };
 
 // The runtime reacts to a crash by starting a program that reads this process's memory; a process

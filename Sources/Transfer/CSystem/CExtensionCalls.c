@@ -16,11 +16,6 @@
 
 #if defined(__x86_64__) || defined(__aarch64__)
 
-// As of Linux 5.19.
-#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
-#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
-#endif
-
 // Calls about the process itself, its memory and threads, and the files that it has or may open.
 static const short allowed[] = {
     // Bytes of open files.

@@ -11,12 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifndef SYS_landlock_create_ruleset
-#define SYS_landlock_create_ruleset 444
-#define SYS_landlock_add_rule 445
-#define SYS_landlock_restrict_self 446
-#endif
-
 // As of version 6; older kernels take the first fields.
 struct ruleset {
   uint64_t handled_access_fs;

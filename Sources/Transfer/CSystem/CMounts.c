@@ -17,19 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifndef SYS_open_tree
-#define SYS_open_tree 428
-#endif
-#ifndef SYS_move_mount
-#define SYS_move_mount 429
-#endif
-#ifndef SYS_mount_setattr
-#define SYS_mount_setattr 442
-#endif
-#ifndef AT_RECURSIVE
-#define AT_RECURSIVE 0x8000
-#endif
-
 static int write_file(const char *path, const char *text, size_t size) {
   int file = open(path, O_WRONLY | O_CLOEXEC);
   if (file == -1) return -1;

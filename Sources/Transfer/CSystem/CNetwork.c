@@ -12,10 +12,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#ifndef IPV6_MULTICAST_ALL
-#define IPV6_MULTICAST_ALL 29
-#endif
-
 // The most datagrams that one call receives.
 #define MOST_DATAGRAMS 32
 
