@@ -107,14 +107,6 @@ off_t csystem_seek_data(int descriptor, off_t offset) { return lseek(descriptor,
 
 off_t csystem_seek_hole(int descriptor, off_t offset) { return lseek(descriptor, offset, SEEK_HOLE); }
 
-int csystem_advise_sequential(int descriptor) { return posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL); }
-
-int csystem_advise_unneeded(int descriptor) { return posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED); }
-
-int csystem_advise_needed(int descriptor, off_t offset, off_t length) {
-  return posix_fadvise(descriptor, offset, length, POSIX_FADV_WILLNEED);
-}
-
 int csystem_punch_hole(int descriptor, off_t offset, off_t length) {
   return fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length);
 }

@@ -111,19 +111,19 @@ extension Descriptor {
 
   /// Tells the kernel that the file will be read from start to end. The kernel may ignore it.
   package func adviseSequential() {
-    _ = csystem_advise_sequential(raw)
+    _ = posix_fadvise(raw, 0, 0, POSIX_FADV_SEQUENTIAL)
   }
 
   /// Tells the kernel that a part of the file will be read soon. The kernel starts reading, or
   /// ignores it.
   package func adviseNeeded(at offset: Int64, length: Int64) {
-    _ = csystem_advise_needed(raw, off_t(offset), off_t(length))
+    _ = posix_fadvise(raw, off_t(offset), off_t(length), POSIX_FADV_WILLNEED)
   }
 
   /// Advises the kernel to forget the file's data in memory. The kernel may ignore this, and keeps
   /// data that is not on the disk yet.
   package func adviseUnneeded() {
-    _ = csystem_advise_unneeded(raw)
+    _ = posix_fadvise(raw, 0, 0, POSIX_FADV_DONTNEED)
   }
 
   /// The first offset with data at or after `offset`; nil if only a hole remains.

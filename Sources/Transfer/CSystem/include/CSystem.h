@@ -53,9 +53,6 @@ int csystem_let_go(int descriptor);
 ssize_t csystem_read_entries(int directory, void *buffer, size_t size);
 off_t csystem_seek_data(int descriptor, off_t offset);
 off_t csystem_seek_hole(int descriptor, off_t offset);
-int csystem_advise_sequential(int descriptor);
-int csystem_advise_needed(int descriptor, off_t offset, off_t length);
-int csystem_advise_unneeded(int descriptor);
 // Makes a range read as zeros without changing the size; EOPNOTSUPP if the file system has no
 // holes.
 int csystem_punch_hole(int descriptor, off_t offset, off_t length);
