@@ -1,4 +1,5 @@
 import Expectations
+import MigrationSystem
 import Testing
 
 @testable import MigrationDiscovery
@@ -56,7 +57,7 @@ import Testing
   }
 
   @Test func `addresses of both families are announced on each link`() {
-    let v6 = IPAddress([0xfe, 0x80] + [UInt8](repeating: 0, count: 13) + [7]) ?? MulticastDNS.groupV6
+    let v6 = SocketAddress([0xfe, 0x80] + [UInt8](repeating: 0, count: 13) + [7]) ?? MulticastDNS.groupV6
     let both = [ip(192, 0, 2, 1), v6]
     let standing = StandingResponder(links: [.v4: both, .v6: both, .loopback: [ip(127, 0, 0, 1)]])
     for (link, addresses) in [(Link.v4, both), (.v6, both), (.loopback, [ip(127, 0, 0, 1)])] {

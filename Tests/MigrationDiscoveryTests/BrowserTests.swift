@@ -1,12 +1,13 @@
 import Expectations
+import MigrationSystem
 import Testing
 
 @testable import MigrationDiscovery
 
 /// The questions and results of a browser.
 @Suite struct BrowserTests {
-  private let linkLocal = IPAddress([0xfe, 0x80] + [UInt8](repeating: 0, count: 13) + [7]) ?? MulticastDNS.groupV6
-  private let local = IPAddress([0xfd] + [UInt8](repeating: 0, count: 14) + [7]) ?? MulticastDNS.groupV6
+  private let linkLocal = SocketAddress([0xfe, 0x80] + [UInt8](repeating: 0, count: 13) + [7]) ?? MulticastDNS.groupV6
+  private let local = SocketAddress([0xfd] + [UInt8](repeating: 0, count: 14) + [7]) ?? MulticastDNS.groupV6
   private let second = Link(interface: 3, isV6: false)
 
   @Test func `each link is asked immediately, then after one, two and four seconds, and at last twice a minute`() {
@@ -22,9 +23,8 @@ import Testing
     let browsing = Browsing()
     browsing.hear(PacketTests.answer)
     browsing.run(until: 101)
-    let address = Found.Address(ip(192, 0, 2, 7), heardOn: 2)
-    expect(browsing.found, is: [Found(name: "old laptop", instance: nil, port: 4242, addresses: [address])])
-    expect(address.interface, is: 0)
+    let address = ip(192, 0, 2, 7).found()
+    expect(browsing.found, is: [NearbyDevice(label: "old laptop", instance: nil, addresses: [address])])
   }
 
   @Test func `addresses of all links belong to one instance, in order of preference`() {
@@ -37,9 +37,8 @@ import Testing
     expect(
       browsing.found.first?.addresses,
       is: [
-        Found.Address(ip(192, 0, 2, 7), heardOn: 2), Found.Address(ip(198, 51, 100, 7), heardOn: 3),
-        Found.Address(local, heardOn: 2), Found.Address(linkLocal, heardOn: 2), Found.Address(linkLocal, heardOn: 3),
-        Found.Address(autoconfigured, heardOn: 2),
+        ip(192, 0, 2, 7).found(), ip(198, 51, 100, 7).found(), local.found(), linkLocal.found(on: 2),
+        linkLocal.found(on: 3), autoconfigured.found(),
       ])
   }
 
@@ -53,11 +52,11 @@ import Testing
     expect(browsing.found.count, is: 2)
     browsing.hear("laptop", id: 7, [ip(192, 0, 2, 7)])
     browsing.run(until: 101.1)
-    expect(browsing.found.map(\.name), is: ["laptop"])
+    expect(browsing.found.map(\.label), is: ["laptop"])
     // An unknown record cannot be withdrawn.
     browsing.hear("rack", id: 9, [ip(192, 0, 2, 9)], ttl: 0)
     browsing.run(until: 102)
-    expect(browsing.found.map(\.name), is: ["laptop"])
+    expect(browsing.found.map(\.label), is: ["laptop"])
   }
 
   @Test func `new addresses replace the old ones on their link after a second`() {
@@ -69,7 +68,7 @@ import Testing
     browsing.hear([DNSRecord(ServiceNames.host(7), .address(ip(192, 0, 2, 9)), ttl: 120, flushes: true)])
     browsing.run(until: 107)
     let addresses = [ip(192, 0, 2, 8), ip(192, 0, 2, 9), ip(198, 51, 100, 7)]
-    expect(browsing.found.first?.addresses.map(\.address), is: addresses)
+    expect(browsing.found.first?.addresses.map(\.bare), is: addresses)
   }
 
   @Test func `a receiver with a new name is one receiver`() {
@@ -78,7 +77,7 @@ import Testing
     browsing.run(until: 101)
     browsing.hear("laptop (2)", id: 7, [ip(192, 0, 2, 7)])
     browsing.run(until: 102)
-    expect(browsing.found.map(\.name), is: ["laptop (2)"])
+    expect(browsing.found.map(\.label), is: ["laptop (2)"])
   }
 
   @Test func `a copied id at another location does not affect the receiver that has it`() throws {
@@ -95,9 +94,8 @@ import Testing
         DNSRecord(ServiceNames.host(7), .address(ip(192, 0, 2, 7)), ttl: 120),
       ])
       browsing.run(until: browsing.now + 1)
-      expect(browsing.found.map(\.name), is: ["laptop", "laptop!"])
-      let laptop = Found(
-        name: "laptop", instance: 7, port: 4242, addresses: [Found.Address(ip(192, 0, 2, 7), heardOn: 2)])
+      expect(browsing.found.map(\.label), is: ["laptop", "laptop!"])
+      let laptop = NearbyDevice(label: "laptop", instance: 7, addresses: [ip(192, 0, 2, 7).found()])
       expect(browsing.found.first, is: laptop)
     }
   }
@@ -113,7 +111,7 @@ import Testing
       DNSRecord(ServiceNames.host(7), .address(ip(192, 0, 2, 7)), ttl: 120),
     ])
     browsing.run(until: 102)
-    expect(browsing.found.map(\.name) == ["laptop (2)"] && browsing.found.map(\.instance) == [7])
+    expect(browsing.found.map(\.label) == ["laptop (2)"] && browsing.found.map(\.instance) == [7])
   }
 
   @Test func `two devices with one name on two networks are two`() {
@@ -122,18 +120,18 @@ import Testing
     browsing.hear("laptop", id: 8 << 60, [ip(192, 0, 2, 7)], on: second)
     browsing.run(until: 101)
     expect(browsing.found.map(\.instance), is: [7, 8 << 60])
-    expect(browsing.found.map(\.name), is: ["laptop (0000)", "laptop (8000)"])
+    expect(browsing.found.map(\.label), is: ["laptop (0000)", "laptop (8000)"])
   }
 
   @Test func `misleading addresses are left out`() {
     let browsing = Browsing()
     let false4 = [ip(127, 0, 0, 1), ip(0, 0, 0, 0), ip(224, 0, 0, 1), ip(255, 255, 255, 255)]
-    browsing.hear("laptop", id: 7, false4 + [IPAddress([UInt8](repeating: 0, count: 15) + [1]) ?? linkLocal])
+    browsing.hear("laptop", id: 7, false4 + [SocketAddress([UInt8](repeating: 0, count: 15) + [1]) ?? linkLocal])
     browsing.run(until: 101)
     expect(browsing.found.isEmpty)
     browsing.hear("laptop", id: 7, [ip(127, 0, 0, 1)], on: .loopback)
     browsing.run(until: 102)
-    expect(browsing.found.first?.addresses.map(\.address), is: [ip(127, 0, 0, 1)])
+    expect(browsing.found.first?.addresses.map(\.bare), is: [ip(127, 0, 0, 1)])
   }
 
   @Test func `only answers on existing links count`() {
@@ -154,7 +152,7 @@ import Testing
       DNSRecord(instance, .address(ip(192, 0, 2, 7)), ttl: 120),
     ])
     browsing.run(until: 101)
-    expect(browsing.found.map(\.name), is: ["a\u{fffd}\u{1b}."])
+    expect(browsing.found.map(\.label), is: ["a\u{fffd}\u{1b}."])
   }
 
   @Test func `an instance without a port cannot be connected to`() throws {
@@ -169,7 +167,7 @@ import Testing
     expect(browsing.found.isEmpty)
     browsing.hear([pointer, DNSRecord(instance, location, ttl: 120), address])
     browsing.run(until: 103)
-    expect(browsing.found.map(\.port), is: [1])
+    expect(browsing.found.flatMap { $0.addresses.map(\.port) }, is: [1])
   }
 
   @Test func `when links are removed, the instances found there are removed`() {
@@ -178,7 +176,7 @@ import Testing
     browsing.hear("laptop", id: 7, [ip(198, 51, 100, 7)], on: second)
     browsing.run(until: 101)
     browsing.change([second: [ip(198, 51, 100, 1)]])
-    expect(browsing.found.first?.addresses.map(\.address), is: [ip(198, 51, 100, 7)])
+    expect(browsing.found.first?.addresses.map(\.bare), is: [ip(198, 51, 100, 7)])
     browsing.change([:])
     expect(browsing.found.isEmpty && browsing.browser.nextMoment == nil)
   }

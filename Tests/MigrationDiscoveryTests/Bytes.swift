@@ -1,3 +1,5 @@
+import MigrationSystem
+
 @testable import MigrationDiscovery
 
 /// Bytes written by hand: `"text"` is a label or a string with its length before it, the rest is
@@ -18,7 +20,7 @@ func bytes(_ text: String) -> [UInt8] {
   return bytes
 }
 
-func ip(_ bytes: UInt8...) -> IPAddress { IPAddress(bytes) ?? MulticastDNS.groupV4 }
+func ip(_ bytes: UInt8...) -> SocketAddress { SocketAddress(bytes) ?? MulticastDNS.groupV4 }
 
 extension DNSName {
   /// A name of labels without dots.
@@ -31,7 +33,21 @@ extension Link {
   static let loopback = Link(interface: 1, isV6: false)
 }
 
-extension IPAddress {
+extension SocketAddress {
+  /// An address of a record; nil unless there are 4 or 16 bytes.
+  init?(_ bytes: [UInt8]) {
+    guard bytes.count == 4 || bytes.count == 16 else { return nil }
+    self.init(family: bytes.count == 4 ? .v4 : .v6, bytes: bytes, port: 0)
+  }
+
+  /// The address without a port, as records have it.
+  var bare: SocketAddress { SocketAddress(family: family, bytes: bytes, port: 0) }
+
+  /// The address as it is found on an interface.
+  func found(on interface: UInt32 = 0, port: UInt16 = 4242) -> SocketAddress {
+    SocketAddress(family: family, bytes: bytes, scope: interface, port: port)
+  }
+
   /// Another device.
   static let other = ip(192, 0, 2, 9)
 }

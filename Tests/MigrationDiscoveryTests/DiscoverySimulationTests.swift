@@ -1,4 +1,5 @@
 import Expectations
+import MigrationSystem
 import TestSupport
 import Testing
 
@@ -27,8 +28,8 @@ import Testing
         let receiver = receivers.first { $0.service?.instance == one.instance }
         // A name that only one device has needs no digits.
         let name = one.instance == receivers[2].service?.instance ? "desktop" : receiver?.names.first
-        expect(one.name == name && one.port == receiver?.service?.port, "seed \(seed)")
-        expect(Set(one.addresses.map(\.address)), is: Set(receiver?.interfaces[0].addresses ?? []), "seed \(seed)")
+        expect(one.label == name && one.addresses.first?.port == receiver?.service?.port, "seed \(seed)")
+        expect(Set(one.addresses.map(\.bare)), is: Set(receiver?.interfaces[0].addresses ?? []), "seed \(seed)")
       }
       expect(network.packets < 150, "seed \(seed)")
     }
@@ -51,7 +52,7 @@ import Testing
       let hosts = (0..<Int(seed % 5) + 2).map { _ in network.add("laptop") }
       let browser = network.add(browses: true)
       network.run(until: 10)
-      expect(hosts.flatMap(\.names).sorted(), is: browser.found.map(\.name), "seed \(seed)")
+      expect(hosts.flatMap(\.names).sorted(), is: browser.found.map(\.label), "seed \(seed)")
       expect(network.packets < 40 * hosts.count, "seed \(seed)")
     }
   }
@@ -83,7 +84,7 @@ import Testing
       network.attach(receiver, to: "office")
       network.run(until: 6)
       expect(browser.found.first?.addresses.count, is: 4, "seed \(seed)")
-      expect(Set(browser.found.first?.addresses.map(\.interface) ?? []), is: [0, 2, 3], "seed \(seed)")
+      expect(Set(browser.found.first?.addresses.map(\.scope) ?? []), is: [0, 2, 3], "seed \(seed)")
       network.detach(browser, from: "home")
       network.run(until: 7)
       expect(browser.found.first?.addresses.count, is: 2, "seed \(seed)")
@@ -114,7 +115,7 @@ import Testing
       let receiver = network.add("laptop", hasV4: seed % 2 == 0, hasV6: seed % 2 == 1)
       let browser = network.add(browses: true)
       network.run(until: 4)
-      expect(browser.found.first?.addresses.map(\.address), is: receiver.interfaces[0].addresses, "seed \(seed)")
+      expect(browser.found.first?.addresses.map(\.bare), is: receiver.interfaces[0].addresses, "seed \(seed)")
     }
   }
 

@@ -102,7 +102,7 @@ import Testing
       try joinTwoInterfaces()
       for name in ["one", "two"] { try ip("-6 addr flush dev \(name)") }
       let two = try #require(NetworkInterface.all().first { $0.name == "two" })
-      let group = SocketAddress(family: .v4, bytes: MulticastDNS.groupV4.bytes, port: MulticastDNS.port)
+      let group = MulticastDNS.groupV4
       let ear = try MulticastSocket(group: group, interface: two.index)
       let announced = try Announced("flapping", instance: 8)
       _ = try announced.announced()

@@ -1,4 +1,5 @@
 import Expectations
+import MigrationSystem
 import Testing
 
 @testable import MigrationDiscovery
@@ -40,11 +41,11 @@ import Testing
     }
     browsing.run(until: 101)
     expect(browsing.found.first?.addresses.count, is: CachedInstance.mostAddresses)
-    expect(browsing.found.first?.addresses.contains { $0.address == ip(192, 0, 2, 7) }, is: true)
+    expect(browsing.found.first?.addresses.contains { $0.bare == ip(192, 0, 2, 7) }, is: true)
   }
 
   /// A device of multicast DNS.
-  private func device(_ number: Int) -> IPAddress { ip(192, 0, 2, UInt8(number)) }
+  private func device(_ number: Int) -> SocketAddress { ip(192, 0, 2, UInt8(number)) }
 
   @Test func `the false receivers of one device leave space for another's`() {
     let browsing = Browsing()

@@ -32,7 +32,7 @@ import Testing
 
   @Test func `each address family of an interface is a link, with all addresses of the interface`() {
     let choice = OpenLinks.LinkChoice([loopback, interface(2, ["192.0.2.1", "fe80::1", "2001:db8::1"])])
-    let own = [[192, 0, 2, 1]].map { IPAddress($0)! }
+    let own = [[192, 0, 2, 1]].map { SocketAddress($0)! }
     expect(Set(choice.links.keys), is: [Link(interface: 2, isV6: false), Link(interface: 2, isV6: true)])
     expect(choice.links.values.allSatisfy { $0.count == 3 && $0.first == own.first })
     expect(links([interface(2, ["192.0.2.1"])]), is: [Link(interface: 2, isV6: false)])
@@ -118,15 +118,5 @@ import Testing
     expect(!comes(near, 3, 255))
     expect(!comes(SocketAddress(numeric: "192.0.2.9", port: 40_000)!, 2, 255))
     expect(!comes(SocketAddress(numeric: "198.51.100.7", port: 5353)!, 2, 64))
-  }
-}
-
-@Suite struct NearbyDeviceTests {
-  @Test func `the order of the addresses stays, and only IPv6 addresses have an interface`() {
-    let v6 = IPAddress([0xFE, 0x80] + [UInt8](repeating: 0, count: 13) + [7])!
-    let found = Found(
-      name: "laptop", instance: 7, port: 47470,
-      addresses: [v6, IPAddress([169, 254, 1, 2])!].map { Found.Address($0, heardOn: 1) })
-    expect(NearbyDevice(found).addresses.map(\.description), is: ["[fe80::7%lo]:47470", "169.254.1.2:47470"])
   }
 }

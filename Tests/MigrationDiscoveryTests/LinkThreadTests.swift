@@ -50,7 +50,7 @@ private struct Impatient: LinkHandler {
       try joinTwoInterfaces()
       for name in ["one", "two"] { try ip("-6 addr flush dev \(name)") }
       let two = try #require(NetworkInterface.all().first { $0.name == "two" })
-      let group = SocketAddress(family: .v4, bytes: MulticastDNS.groupV4.bytes, port: MulticastDNS.port)
+      let group = MulticastDNS.groupV4
       let mouth = try MulticastSocket(group: group, interface: two.index)
       let shared = Impatient.Shared()
       let thread = try LinkThread(

@@ -1,4 +1,5 @@
 import Expectations
+import MigrationSystem
 import Testing
 
 @testable import MigrationDiscovery

@@ -1,3 +1,5 @@
+import MigrationSystem
+
 @testable import MigrationDiscovery
 
 /// A device in a simulated network: the product's own responder and browser, and their reports.
@@ -6,7 +8,7 @@ final class SimulatedHost {
   struct Interface {
     let index: UInt32
     let segment: String
-    let addresses: [IPAddress]
+    let addresses: [SocketAddress]
     var families: [Bool] { Set(addresses.map(\.isV6)).sorted { !$0 && $1 } }
   }
 
@@ -17,7 +19,7 @@ final class SimulatedHost {
   var interfaces: [Interface] = []
   /// The announced names, as the responder reported them.
   private(set) var names: [String] = []
-  private(set) var found: [Found] = []
+  private(set) var found: [NearbyDevice] = []
   private(set) var isOver = false
 
   init(_ number: Int, service: Service?, browses: Bool, seed: UInt64) {
@@ -27,8 +29,8 @@ final class SimulatedHost {
     browser = browses ? Browser(random: seed ^ 0xffff) : nil
   }
 
-  var links: [Link: [IPAddress]] {
-    var links: [Link: [IPAddress]] = [:]
+  var links: [Link: [SocketAddress]] {
+    var links: [Link: [SocketAddress]] = [:]
     for interface in interfaces {
       for isV6 in interface.families { links[Link(interface: interface.index, isV6: isV6)] = interface.addresses }
     }
@@ -37,7 +39,7 @@ final class SimulatedHost {
 
   func segment(_ link: Link) -> String? { interfaces.first { $0.index == link.interface }?.segment }
 
-  func address(_ link: Link) -> IPAddress? {
+  func address(_ link: Link) -> SocketAddress? {
     interfaces.first { $0.index == link.interface }?.addresses.first { $0.isV6 == link.isV6 }
   }
 
@@ -53,7 +55,7 @@ final class SimulatedHost {
     perform(responder?.handle(.links(links), now: now)) + perform(browser?.handle(.links(links), now: now))
   }
 
-  func receive(_ bytes: [UInt8], _ link: Link, from source: IPAddress, now: Double) -> [Sent] {
+  func receive(_ bytes: [UInt8], _ link: Link, from source: SocketAddress, now: Double) -> [Sent] {
     perform(responder?.handle(.packet(bytes, link, from: source), now: now))
       + perform(browser?.handle(.packet(bytes, link, from: source), now: now))
   }

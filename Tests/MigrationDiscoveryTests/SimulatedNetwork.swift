@@ -1,4 +1,5 @@
 import Expectations
+import MigrationSystem
 import Testing
 
 @testable import MigrationDiscovery
@@ -25,7 +26,7 @@ final class SimulatedNetwork {
     let host: SimulatedHost
     let link: Link
     let bytes: [UInt8]
-    let source: IPAddress
+    let source: SocketAddress
   }
 
   /// A record that a host multicast on a link.
@@ -54,8 +55,8 @@ final class SimulatedNetwork {
   func attach(_ host: SimulatedHost, to segment: String, hasV4: Bool = true, hasV6: Bool = true) {
     let index = UInt32((host.interfaces.map(\.index).max() ?? 1) + 1)
     let number = UInt8(host.number)
-    let v4 = hasV4 ? IPAddress([192, 0, UInt8(index), number]) : nil
-    let v6 = hasV6 ? IPAddress([0xfe, 0x80] + [UInt8](repeating: 0, count: 12) + [UInt8(index), number]) : nil
+    let v4 = hasV4 ? SocketAddress([192, 0, UInt8(index), number]) : nil
+    let v6 = hasV6 ? SocketAddress([0xfe, 0x80] + [UInt8](repeating: 0, count: 12) + [UInt8(index), number]) : nil
     host.interfaces.append(.init(index: index, segment: segment, addresses: [v4, v6].compactMap { $0 }))
     send(host.linksChanged(now: now), from: host)
   }
@@ -71,7 +72,7 @@ final class SimulatedNetwork {
   }
 
   /// All devices on a segment receive bytes from a device that is not a host.
-  func inject(_ bytes: [UInt8], to segment: String = "home", isV6: Bool = false, from source: IPAddress) {
+  func inject(_ bytes: [UInt8], to segment: String = "home", isV6: Bool = false, from source: SocketAddress) {
     for host in hosts { deliver(bytes, to: host, segment, isV6: isV6, source: source) }
   }
 
@@ -116,7 +117,7 @@ final class SimulatedNetwork {
 
   /// A host hears its own packets, too, and never loses them.
   private func deliver(
-    _ bytes: [UInt8], to host: SimulatedHost, _ segment: String, isV6: Bool, source: IPAddress, isOwn: Bool = false
+    _ bytes: [UInt8], to host: SimulatedHost, _ segment: String, isV6: Bool, source: SocketAddress, isOwn: Bool = false
   ) {
     for interface in host.interfaces where interface.segment == segment && interface.families.contains(isV6) {
       let link = Link(interface: interface.index, isV6: isV6)

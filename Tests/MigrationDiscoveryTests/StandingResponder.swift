@@ -1,3 +1,4 @@
+import MigrationSystem
 import Testing
 
 @testable import MigrationDiscovery
@@ -12,7 +13,7 @@ final class StandingResponder {
   var now = 0.0
 
   /// Reaches 100 s, long after its announcements.
-  init(links: [Link: [IPAddress]] = [.v4: addresses]) {
+  init(links: [Link: [SocketAddress]] = [.v4: addresses]) {
     _ = responder.handle(.links(links), now: 0)
     _ = run(until: 100)
   }

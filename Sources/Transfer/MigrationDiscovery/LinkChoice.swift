@@ -12,7 +12,7 @@ extension OpenLinks {
     static let mostAddresses = 16
 
     /// The links, each with this device's addresses on its interface.
-    let links: [Link: [IPAddress]]
+    let links: [Link: [SocketAddress]]
     /// Whether this device is not connected to a network, so that the loopback interface is used.
     let isOnlyItself: Bool
     /// Whether tunnels are its only networks.
@@ -34,7 +34,7 @@ extension OpenLinks {
       isOnlyItself = networks.isEmpty && !chosen.isEmpty
       isOnlyTunnels = networks.isEmpty && all.contains { $0.isTunnel }
       interfaces = Dictionary(chosen.map { ($0.index, $0) }) { first, _ in first }
-      var links: [Link: [IPAddress]] = [:]
+      var links: [Link: [SocketAddress]] = [:]
       for interface in chosen {
         let addresses = interface.own(reach)
         for link in interface.links where !addresses.isEmpty { links[link] = addresses }
@@ -80,9 +80,9 @@ extension NetworkInterface {
 
   /// The addresses within reach that other devices may use for new connections. A loopback address is
   /// among them only if there is no other.
-  fileprivate func own(_ reach: ListeningAddresses) -> [IPAddress] {
+  fileprivate func own(_ reach: ListeningAddresses) -> [SocketAddress] {
     let all = addresses.filter { $0.isReady && !$0.isDeprecated && reach.includes($0.address) }
-      .compactMap { IPAddress($0.address.bytes) }.filter(\.isDevice)
+      .map { SocketAddress(family: $0.address.family, bytes: $0.address.bytes, port: 0) }.filter(\.isDevice)
     let outside = all.filter { !$0.isLoopback }
     // The kernel's order may change.
     let sorted = (outside.isEmpty ? all : outside).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }

@@ -1,4 +1,4 @@
-import MigrationSystem
+package import MigrationSystem
 
 /// Provides its handler with the links of this device, on a thread that waits only in one poll.
 ///
@@ -109,7 +109,7 @@ struct LinkLoop<Handler: LinkHandler>: ~Copyable {
   /// Processes a batch of packets. Returns whether there were any. The end and due moments need not
   /// wait for the whole batch.
   private mutating func receive(_ link: Link) -> Bool {
-    var packets: [([UInt8], IPAddress)] = []
+    var packets: [([UInt8], SocketAddress)] = []
     var isAny = false
     do throws(SystemError) {
       isAny = try links.receive(link) { packets.append(($0, $1)) } > 0
@@ -226,9 +226,9 @@ protocol LinkHandler: Sendable {
 package enum LinkEvent: Sendable {
   /// The current links, each with the addresses of its interface that may be announced, of either family:
   /// at least one, in the same order for the same set.
-  case links([Link: [IPAddress]])
+  case links([Link: [SocketAddress]])
   /// A packet has arrived.
-  case packet([UInt8], Link, from: IPAddress)
+  case packet([UInt8], Link, from: SocketAddress)
   /// No event came before `nextMoment`.
   case timePassed
   /// The owner requests the end.

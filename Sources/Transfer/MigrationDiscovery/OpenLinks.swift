@@ -19,7 +19,7 @@ struct OpenLinks {
   init(reaching reach: ListeningAddresses) { self.reach = reach }
 
   /// The links in use, with the addresses of this device.
-  var links: [Link: [IPAddress]] { choice.links.filter { sockets[$0.key] != nil } }
+  var links: [Link: [SocketAddress]] { choice.links.filter { sockets[$0.key] != nil } }
 
   /// The sockets to wait for.
   var interests: [(link: Link, raw: CInt)] { sockets.map { ($0.key, $0.value.socket.raw) } }
@@ -33,8 +33,7 @@ struct OpenLinks {
     for link in choice.links.keys.sorted() where sockets[link] == nil {
       do throws(SystemError) {
         let group = link.isV6 ? MulticastDNS.groupV6 : MulticastDNS.groupV4
-        let address = SocketAddress(family: link.isV6 ? .v6 : .v4, bytes: group.bytes, port: MulticastDNS.port)
-        sockets[link] = OpenLink(try MulticastSocket(group: address, interface: link.interface))
+        sockets[link] = OpenLink(try MulticastSocket(group: group, interface: link.interface))
       } catch {
         failure = error
       }
@@ -63,11 +62,10 @@ struct OpenLinks {
   func send(_ bytes: [UInt8], _ link: Link) { try? sockets[link]?.socket.send(bytes) }
 
   /// Hands over a batch of packets from devices on the link. Returns the number of packets.
-  mutating func receive(_ link: Link, _ take: ([UInt8], IPAddress) -> Void) throws(SystemError) -> Int {
+  mutating func receive(_ link: Link, _ take: ([UInt8], SocketAddress) -> Void) throws(SystemError) -> Int {
     guard let open = sockets[link] else { return 0 }
     return try buffer.receive(from: open.socket) { datagram in
-      guard choice.isOfLink(datagram, link), let address = IPAddress(datagram.sender.bytes) else { return }
-      take(datagram.bytes, address)
+      if choice.isOfLink(datagram, link) { take(datagram.bytes, datagram.sender) }
     }
   }
 }

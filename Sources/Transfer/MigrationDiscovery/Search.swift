@@ -1,16 +1,5 @@
 package import MigrationSystem
 
-/// A receiver that was found on a network. Its own statements prove nothing.
-package struct NearbyDevice: Hashable, Sendable {
-  /// Its own name: text from the network, to be escaped before it is shown.
-  package let label: String
-  /// The number of its run; nil if it gives none.
-  package let instance: UInt64?
-  /// Its addresses, at least one, the most useful first. A link-local address includes its
-  /// interface.
-  package let addresses: [SocketAddress]
-}
-
 /// Searches for receivers on every network of this device, until it is stopped or deallocated.
 package final class Search: Sendable {
   private static let patience: Duration = .milliseconds(500)
@@ -27,7 +16,7 @@ package final class Search: Sendable {
     trouble: @escaping @Sendable (FindingTrouble?) -> Void = { _ in }
   ) throws(SystemError) {
     thread = try LinkThread(
-      "search", Browser(random: try SystemRandom.number()), tell: { news($0.map(NearbyDevice.init)) }, trouble: trouble)
+      "search", Browser(random: try SystemRandom.number()), tell: news, trouble: trouble)
   }
 
   /// Stops the search, and returns when no more reports can come; after half a second in any case.
@@ -35,17 +24,6 @@ package final class Search: Sendable {
   package func stop() {
     thread.end()
     _ = thread.wait(until: .now() + Self.patience)
-  }
-}
-
-extension NearbyDevice {
-  /// Converts a found instance to socket addresses; the order of the addresses stays.
-  init(_ found: Found) {
-    let addresses = found.addresses.map {
-      SocketAddress(
-        family: $0.address.isV6 ? .v6 : .v4, bytes: $0.address.bytes, scope: $0.interface, port: found.port)
-    }
-    self.init(label: found.name, instance: found.instance, addresses: addresses)
   }
 }
 

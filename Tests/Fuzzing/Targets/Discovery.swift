@@ -1,4 +1,5 @@
 import FuzzDriver
+import MigrationSystem
 
 @testable import MigrationDiscovery
 
@@ -102,21 +103,27 @@ struct DiscoveryWalk {
     case 0, 1: data = .pointer(name())
     case 2: data = .service(ServiceLocation(port: UInt16(next()), target: name()))
     case 3: data = .text(take(Int(next())))
-    case 4: data = .address(IPAddress(take(4)) ?? MulticastDNS.groupV4)
-    default: data = .address(IPAddress(take(16)) ?? MulticastDNS.groupV6)
+    case 4: data = .address(address(4))
+    default: data = .address(address(16))
     }
     let time = next()
     let ttl: UInt32 = time & 0x3f < 0x30 ? 120 : time & 0x3f < 0x38 ? 0 : .max
     return DNSRecord(name(), data, ttl: ttl, flushes: time & 0x40 != 0)
   }
 
+  private mutating func address(_ count: Int) -> SocketAddress {
+    let bytes = take(count)
+    let padded = bytes + [UInt8](repeating: 0, count: count - bytes.count)
+    return SocketAddress(family: count == 4 ? .v4 : .v6, bytes: padded, port: 0)
+  }
+
   // Events
 
   private mutating func setLinks(_ bits: UInt8) {
-    var now: [Link: [IPAddress]] = [:]
+    var now: [Link: [SocketAddress]] = [:]
     for (index, link) in links.enumerated() where bits >> UInt8(index) & 1 == 1 {
       let last = link.interface == 1 ? 1 : UInt8(index) + bits >> 4
-      now[link] = [IPAddress([link.interface == 1 ? 127 : 10, 0, 0, last]) ?? MulticastDNS.groupV4]
+      now[link] = [SocketAddress(family: .v4, bytes: [link.interface == 1 ? 127 : 10, 0, 0, last], port: 0)]
     }
     check(responder.handle(.links(now), now: self.now))
     check(browser.handle(.links(now), now: self.now))
@@ -124,7 +131,7 @@ struct DiscoveryWalk {
 
   private mutating func receive(_ bytes: [UInt8], byte: UInt8) {
     let link = links[Int(byte) % links.count]
-    let source = IPAddress([10, 0, 0, byte >> 3]) ?? MulticastDNS.groupV4
+    let source = SocketAddress(family: .v4, bytes: [10, 0, 0, byte >> 3], port: 0)
     check(responder.handle(.packet(bytes, link, from: source), now: now))
     check(browser.handle(.packet(bytes, link, from: source), now: now))
   }

@@ -1,10 +1,12 @@
+import MigrationSystem
+
 /// Finds the instances of the service on several links by multicast DNS (RFC 6762 §5.2).
 ///
 /// It asks for the service, again and again, and names no instances that it knows: so each answers with
 /// all its records (RFC 6763 §12.1), of which none expires.
 package struct Browser: LinkHandler {
   /// The news is all instances that can be connected to now, by name.
-  package typealias Action = LinkAction<[Found]>
+  package typealias Action = LinkAction<[NearbyDevice]>
 
   /// The seconds for which news waits for more news, so that changes in between are processed
   /// together.
@@ -17,7 +19,7 @@ package struct Browser: LinkHandler {
   private var asking: [Link: (at: Double, pause: Double)] = [:]
   private var caches: [UInt32: InterfaceCache] = [:]
   private var sweepAt = Double.infinity
-  private var told: [Found] = []
+  private var told: [NearbyDevice] = []
 
   package init(random seed: UInt64) { random = SeededRandom(seed: seed) }
 
@@ -42,7 +44,7 @@ package struct Browser: LinkHandler {
     return actions
   }
 
-  private mutating func update(_ links: [Link: [IPAddress]], now: Double) {
+  private mutating func update(_ links: [Link: [SocketAddress]], now: Double) {
     for link in links.keys.sorted() where asking[link] == nil {
       asking[link] = (at: now + random.seconds(0.02...0.12), pause: 1)
     }
@@ -56,7 +58,7 @@ package struct Browser: LinkHandler {
     sweepAt = now
   }
 
-  private mutating func read(_ bytes: [UInt8], _ link: Link, _ source: IPAddress, now: Double) {
+  private mutating func read(_ bytes: [UInt8], _ link: Link, _ source: SocketAddress, now: Double) {
     guard asking[link] != nil, let packet = try? DNSPacket(bytes), packet.isResponse, packet.isPlain else { return }
     if caches[link.interface]?.take(packet, from: source, now: now) == true {
       sweepAt = min(sweepAt, now + Self.patience)
@@ -75,7 +77,7 @@ package struct Browser: LinkHandler {
   private mutating func sweep(now: Double) -> [Action] {
     for interface in caches.keys { caches[interface]?.forget(now: now) }
     sweepAt = max(caches.values.reduce(.infinity) { min($0, $1.expiry) }, now + Self.patience)
-    let found = Found.all(caches)
+    let found = NearbyDevice.all(caches)
     guard found != told else { return [] }
     told = found
     return [.tell(found)]
@@ -91,12 +93,12 @@ extension CachedInstance {
 
     /// The addresses with the seconds for which each is valid, in the packet's order; the last value
     /// counts.
-    private(set) var addresses: [(IPAddress, UInt32)] = []
+    private(set) var addresses: [(SocketAddress, UInt32)] = []
     /// Whether they replace the older addresses of their family.
     private(set) var flushesV4 = false
     private(set) var flushesV6 = false
 
-    mutating func add(_ address: IPAddress, ttl: UInt32, flushes: Bool) {
+    mutating func add(_ address: SocketAddress, ttl: UInt32, flushes: Bool) {
       if let index = addresses.firstIndex(where: { $0.0 == address }) {
         addresses[index].1 = ttl
       } else if addresses.count < Self.most {

@@ -1,3 +1,5 @@
+import MigrationSystem
+
 /// The records of an instance on one interface.
 struct CachedInstance: Sendable {
   /// The number of its addresses that are kept.
@@ -5,7 +7,7 @@ struct CachedInstance: Sendable {
 
   /// The device that announced it. If there are too many instances, the device with the most
   /// instances loses some.
-  let source: IPAddress
+  let source: SocketAddress
   var pointer: Lifetime
   /// When it was first heard.
   let since: Double
@@ -13,9 +15,9 @@ struct CachedInstance: Sendable {
   private(set) var location: (ServiceLocation, Lifetime)?
   /// The id in TXT, nil for a text without one; the last one received.
   private(set) var text: (UInt64?, Lifetime)?
-  private(set) var addresses: [IPAddress: Lifetime] = [:]
+  private(set) var addresses: [SocketAddress: Lifetime] = [:]
 
-  init(_ pointer: Lifetime, from source: IPAddress, now: Double) {
+  init(_ pointer: Lifetime, from source: SocketAddress, now: Double) {
     self.source = source
     self.pointer = pointer
     since = now

@@ -1,3 +1,5 @@
+import MigrationSystem
+
 /// The instances that are known on one interface.
 ///
 /// Only records of known instances count, so that a flood of others takes no memory.
@@ -16,12 +18,12 @@ struct InterfaceCache: Sendable {
   var isLoopback: Bool
   private(set) var instances: [DNSName: CachedInstance] = [:]
   /// The number of instances that each device announced.
-  private var shares: [IPAddress: Int] = [:]
+  private var shares: [SocketAddress: Int] = [:]
 
   init(isLoopback: Bool) { self.isLoopback = isLoopback }
 
   /// Takes the instances of a device's answer; false if it names none.
-  mutating func take(_ packet: DNSPacket, from source: IPAddress, now: Double) -> Bool {
+  mutating func take(_ packet: DNSPacket, from source: SocketAddress, now: Double) -> Bool {
     let records = packet.answers + packet.additionals
     var isHeeded = false
     var mayGiveWay = Self.mostGivingWay
@@ -59,7 +61,7 @@ struct InterfaceCache: Sendable {
   /// Takes news of an instance; false if it is ignored. The news displaces incomplete instances
   /// that are older than `patience`.
   private mutating func takePointer(
-    _ name: DNSName, _ ttl: UInt32, _ source: IPAddress, now: Double, _ patience: Double, _ mayGiveWay: inout Int
+    _ name: DNSName, _ ttl: UInt32, _ source: SocketAddress, now: Double, _ patience: Double, _ mayGiveWay: inout Int
   ) -> Bool {
     guard name.label(before: ServiceNames.type) != nil else { return false }
     if instances[name] != nil {
@@ -87,7 +89,7 @@ struct InterfaceCache: Sendable {
   /// The instance that a device's next instance displaces. This is the oldest incomplete instance
   /// of a device that announced no fewer, or the newest instance of the device that announced the
   /// most, if that device still has no fewer afterwards.
-  private func leaving(for source: IPAddress, now: Double, _ patience: Double) -> DNSName? {
+  private func leaving(for source: SocketAddress, now: Double, _ patience: Double) -> DNSName? {
     let own = shares[source] ?? 0
     let incomplete = instances.lazy.filter { [shares] in
       !$1.isComplete && $1.pointer.received < now - patience && (shares[$1.source] ?? 0) >= own

@@ -1,3 +1,5 @@
+package import MigrationSystem
+
 /// A packet of multicast DNS (RFC 1035 §4.1, RFC 6762 §18), with the records that announce a service:
 /// those of other types and classes, and questions of other classes, are left out.
 ///
@@ -175,7 +177,7 @@ package struct DNSType: RawRepresentable, Hashable, Sendable {
 /// The content of a record.
 package enum DNSRecordData: Hashable, Sendable {
   /// A or AAAA, depending on the address's length.
-  case address(IPAddress)
+  case address(SocketAddress)
   case pointer(DNSName)
   case service(ServiceLocation)
   /// TXT: strings, each with its length before it, as received.

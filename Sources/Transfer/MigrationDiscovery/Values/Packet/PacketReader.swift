@@ -1,3 +1,5 @@
+import MigrationSystem
+
 extension DNSPacket {
   /// Reads the parts of a packet. The work is bounded by the packet's length: names point only
   /// backwards.
@@ -53,8 +55,8 @@ extension DNSPacket {
       let data: DNSRecordData
       switch type {
       case .a, .aaaa:
-        guard end - at == (type == .a ? 4 : 16), let address = IPAddress(take(to: end)) else { throw .length }
-        return .address(address)
+        guard end - at == (type == .a ? 4 : 16) else { throw .length }
+        return .address(SocketAddress(family: type == .a ? .v4 : .v6, bytes: take(to: end), port: 0))
       case .ptr:
         data = .pointer(try name())
       case .srv:

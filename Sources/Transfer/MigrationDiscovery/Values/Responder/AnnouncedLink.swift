@@ -1,3 +1,5 @@
+import MigrationSystem
+
 /// A responder's state for one link: its announcements, the times of its answers, and the answers that
 /// are due.
 struct AnnouncedLink: Sendable {
@@ -6,7 +8,7 @@ struct AnnouncedLink: Sendable {
   /// The number of announcements; the pauses between them start at one second and double (§8.3).
   private static let announcements = 3
 
-  private(set) var addresses: [IPAddress]
+  private(set) var addresses: [SocketAddress]
   /// The number of announcements sent, and the time of the next; nil after the last.
   private var said = 0
   private var announceAt: Double?
@@ -15,7 +17,7 @@ struct AnnouncedLink: Sendable {
   /// When each kind that is due may be sent.
   private var due: [AnswerKind: Double] = [:]
 
-  init(_ addresses: [IPAddress], announcingAt start: Double) {
+  init(_ addresses: [SocketAddress], announcingAt start: Double) {
     self.addresses = addresses
     announceAt = start
   }
@@ -30,7 +32,7 @@ struct AnnouncedLink: Sendable {
   var nextMoment: Double? { (Array(due.values) + [announceAt].compactMap { $0 }).min() }
 
   /// Announces again with other addresses (RFC 6762 §8.4). Returns those that are gone.
-  mutating func change(to addresses: [IPAddress], now: Double) -> [IPAddress] {
+  mutating func change(to addresses: [SocketAddress], now: Double) -> [SocketAddress] {
     defer { self.addresses = addresses }
     (sentAt[.v4], sentAt[.v6]) = (nil, nil)
     (said, announceAt) = (0, now)

@@ -1,3 +1,5 @@
+import MigrationSystem
+
 /// The records of a service, on a link with given addresses.
 struct OwnRecords: Sendable {
   let instance: DNSName
@@ -21,7 +23,7 @@ struct OwnRecords: Sendable {
   }
 
   /// The records of a kind; empty for a family of which the link has no address.
-  func records(_ kind: AnswerKind, _ addresses: [IPAddress]) -> [DNSRecord] {
+  func records(_ kind: AnswerKind, _ addresses: [SocketAddress]) -> [DNSRecord] {
     let data: [DNSRecordData] =
       switch kind {
       case .pointer: [.pointer(instance)]
@@ -33,7 +35,7 @@ struct OwnRecords: Sendable {
   }
 
   /// The records of several kinds, in the kinds' order.
-  func records(_ kinds: Set<AnswerKind>, _ addresses: [IPAddress]) -> [DNSRecord] {
+  func records(_ kinds: Set<AnswerKind>, _ addresses: [SocketAddress]) -> [DNSRecord] {
     kinds.sorted().flatMap { records($0, addresses) }
   }
 

@@ -1,3 +1,5 @@
+import MigrationSystem
+
 /// Announces one service on several links by multicast DNS (RFC 6762): announces, answers, and withdraws
 /// its records at the end.
 ///
@@ -47,7 +49,7 @@ package struct Responder: LinkHandler {
 
   /// Announces on new links, and again on links whose addresses changed (RFC 6762 §8.4, §10.1). Devices
   /// that start together do not send together (§8.1).
-  private mutating func update(_ now: [Link: [IPAddress]], now time: Double) -> [Action] {
+  private mutating func update(_ now: [Link: [SocketAddress]], now time: Double) -> [Action] {
     var actions: [Action] = []
     for link in now.keys.sorted() {
       let addresses = now[link] ?? []
@@ -70,7 +72,7 @@ package struct Responder: LinkHandler {
   }
 
   /// Withdraws records.
-  private func goodbye(_ kinds: Set<AnswerKind>, _ addresses: [IPAddress], on link: Link) -> Action {
+  private func goodbye(_ kinds: Set<AnswerKind>, _ addresses: [SocketAddress], on link: Link) -> Action {
     var packet = DNSPacket.response
     packet.answers = records.records(kinds, addresses).map { DNSRecord($0.name, $0.data, ttl: 0) }
     return .send(packet.encoded(), link)
@@ -96,7 +98,7 @@ package struct Responder: LinkHandler {
 
   /// Answers a question, unless the asker knows all records of the answer, for at least half of their
   /// lifetime (RFC 6762 §6, §7.1).
-  private mutating func answer(_ query: DNSPacket, _ addresses: [IPAddress], on link: Link, now: Double) {
+  private mutating func answer(_ query: DNSPacket, _ addresses: [SocketAddress], on link: Link, now: Double) {
     let asked = query.questions.flatMap { records.kinds($0.name, $0.type == .any ? nil : $0.type) }
     let wanted = Set(asked).filter { kind in
       !records.records(kind, addresses).allSatisfy { own in
@@ -108,7 +110,7 @@ package struct Responder: LinkHandler {
 
   /// Sends an own record again after another device has withdrawn it, or sent it with less than half of
   /// its lifetime, or another one in its place (RFC 6762 §6.6, §9).
-  private mutating func hear(_ response: DNSPacket, _ addresses: [IPAddress], on link: Link, now: Double) {
+  private mutating func hear(_ response: DNSPacket, _ addresses: [SocketAddress], on link: Link, now: Double) {
     let own = records.records(AnswerKind.all, addresses)
     // Those of all links, because two interfaces may lead to one network.
     let ownAddresses = Set(links.values.flatMap(\.addresses))
