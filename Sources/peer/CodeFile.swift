@@ -28,7 +28,7 @@ enum CodeFile {
   /// `peer code new`: creates a code, in a file if one is named, and returns the program's exit
   /// code.
   static func perform(_ file: [UInt8]?) -> Int32 {
-    Answer.give(json: false) { () throws(Failure) in
+    Answer.give(json: false) { (_) throws(Failure) in
       let code = PairingCode.random()
       guard let file else { return Rendering(standardOutput: "\(code.shown)\n") }
       try make(file, code)

@@ -20,13 +20,17 @@ enum Command: Equatable, Sendable {
   case forget(String, json: Bool)
   case forgetOlder(than: Double, json: Bool)
   /// A command about known devices.
-  case device(DeviceCommand)
+  case device(DeviceCommand, json: Bool)
   /// A command about the apps of this device.
-  case app(AppCommand)
+  case app(AppCommand, json: Bool)
+  /// Check a bundle for its author.
+  case check(CheckOptions)
+  /// Migrate an app's data on this device, for its author.
+  case migrate(MigrateOptions)
   /// A command about the credentials of apps.
-  case credentials(CredentialsCommand)
+  case credentials(CredentialsCommand, json: Bool)
   /// A command about the recorded sign-in of users.
-  case account(AccountCommand)
+  case account(AccountCommand, json: Bool)
   /// Create a code for two devices: in a new file, or on standard output.
   case newCode(file: [UInt8]?)
   /// A help text: of a command, or of the whole program.
@@ -77,6 +81,7 @@ extension Command {
       if arguments.has("--help") {
         self = .help(verb)
       } else {
+        let json = arguments.has("--json")
         switch verb {
         case .receive: self = .receive(try ReceiveOptions(arguments))
         case .send: self = .send(try SendOptions(arguments))
@@ -87,21 +92,24 @@ extension Command {
         case .relay: self = .relay(try RelayOptions(arguments))
         case .resume: self = try Self.resume(arguments)
         case .forget where arguments.bytes("--older-than") != nil:
-          self = .forgetOlder(than: try Self.age(arguments), json: arguments.has("--json"))
-        case .forget: self = .forget(try Self.unfinished(arguments), json: arguments.has("--json"))
-        case .device, .deviceList, .deviceName, .deviceForget: self = .device(try DeviceCommand(verb, arguments))
+          self = .forgetOlder(than: try Self.age(arguments), json: json)
+        case .forget: self = .forget(try Self.unfinished(arguments), json: json)
+        case .device, .deviceList, .deviceName, .deviceForget:
+          self = .device(try DeviceCommand(verb, arguments), json: json)
         case .codeNew:
           try arguments.refuseOperands()
           self = .newCode(file: try arguments.codeFile())
         case .code: throw .noCommand(of: .code, arguments)
         case .completion: self = .completion(try Shell(arguments))
         case .help: self = try Self.help(rest)
-        case .app, .appInstall, .appList, .appRemove, .appRun, .appStatus, .appNew, .appCheck, .appMigrate:
-          self = .app(try AppCommand(verb, arguments))
+        case .appCheck: self = .check(try CheckOptions(arguments))
+        case .appMigrate: self = .migrate(try MigrateOptions(arguments))
+        case .app, .appInstall, .appList, .appRemove, .appRun, .appStatus, .appNew:
+          self = .app(try AppCommand(verb, arguments), json: json)
         case .credentials, .credentialsList, .credentialsRemove:
-          self = .credentials(try CredentialsCommand(verb, arguments))
+          self = .credentials(try CredentialsCommand(verb, arguments), json: json)
         case .account, .accountAuthorize, .accountRevoke, .accountList:
-          self = .account(try AccountCommand(verb, arguments))
+          self = .account(try AccountCommand(verb, arguments), json: json)
         }
       }
     }

@@ -5,25 +5,24 @@ import MigrationWire
 
 /// The options of `peer device`.
 enum DeviceCommand: Equatable, Sendable {
-  case list(json: Bool)
-  case name(String, as: String, json: Bool)
-  case forget(String, json: Bool)
+  case list
+  case name(String, as: String)
+  case forget(String)
 
   /// Parses the words after a command about known devices.
   init(_ verb: Verb, _ arguments: Arguments) throws(Failure) {
-    let json = arguments.has("--json")
     switch verb {
     case .deviceList:
       try arguments.refuseOperands()
-      self = .list(json: json)
+      self = .list
     case .deviceName:
       let words = try Self.words(arguments, 2, "Write a device of 'peer device list', and its new name.")
       guard !words[1].isEmpty, words[1].utf8.count <= Limits.label else {
         throw .usage("the name has \(words[1].utf8.count) bytes", hint: "Write 1 to \(Limits.label) bytes.")
       }
-      self = .name(words[0], as: words[1], json: json)
+      self = .name(words[0], as: words[1])
     case .deviceForget:
-      self = .forget(try Self.words(arguments, 1, "Write a device of 'peer device list'.")[0], json: json)
+      self = .forget(try Self.words(arguments, 1, "Write a device of 'peer device list'.")[0])
     default: throw .noCommand(of: .device, arguments)
     }
   }
@@ -43,32 +42,26 @@ enum DeviceCommand: Equatable, Sendable {
 
 /// `peer device`: the devices that need no code.
 extension DeviceCommand {
-  /// Performs the command, and returns the program's exit code.
-  func perform() -> Int32 {
+  /// Performs the command.
+  func answer(json: Bool) throws(Failure) -> Rendering {
+    let store = try TransferStore.ofUser()
     switch self {
-    case .list(let json):
-      Answer.give(json: json) { () throws(Failure) in
-        let store = try TransferStore.ofUser()
-        let devices = try store.devices()
-        return json ? devices.map(\.line).reduce(Rendering(), +) : Self.table(devices)
-      }
-    case .name(let typed, let name, let json):
-      Answer.give(json: json) { () throws(Failure) in
-        let device = try TransferStore.ofUser().name(typed, name)
-        return json
-          ? device.line
-          : Rendering(standardError: "\(VisibleText.of(device.label)) is called \(VisibleText.of(name)) now.\n")
-      }
-    case .forget(let typed, let json):
-      Answer.give(json: json) { () throws(Failure) in
-        let forgotten = try TransferStore.ofUser().forgetDevice(typed)
-        let device = forgotten.device
-        let first =
-          json
-          ? device.line
-          : Rendering(standardError: "\(VisibleText.of(device.shownName)) needs a code from now on.\n")
-        return forgotten.transfers.map { json ? $0.line : $0.sentence }.reduce(first, +)
-      }
+    case .list:
+      let devices = try store.devices()
+      return json ? devices.map(\.line).reduce(Rendering(), +) : Self.table(devices)
+    case .name(let typed, let name):
+      let device = try store.name(typed, name)
+      return json
+        ? device.line
+        : Rendering(standardError: "\(VisibleText.of(device.label)) is called \(VisibleText.of(name)) now.\n")
+    case .forget(let typed):
+      let forgotten = try store.forgetDevice(typed)
+      let device = forgotten.device
+      let first =
+        json
+        ? device.line
+        : Rendering(standardError: "\(VisibleText.of(device.shownName)) needs a code from now on.\n")
+      return forgotten.transfers.map { json ? $0.line : $0.sentence }.reduce(first, +)
     }
   }
 

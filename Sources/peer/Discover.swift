@@ -30,7 +30,7 @@ extension DiscoverOptions {
 extension DiscoverOptions {
   /// Searches for the given time, and shows the devices found.
   func perform() -> Int32 {
-    Answer.give(json: json) { () throws(Failure) in
+    Answer.give(json: json) { (json) throws(Failure) in
       let found = try Self.look(for: time)
       return json ? Self.lines(found) : Self.table(found)
     }

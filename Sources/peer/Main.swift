@@ -62,19 +62,23 @@ import PeerTransfer
     case .assistant(let opensBrowser): return Assistant.perform(opensBrowser: opensBrowser)
     case .discover(let options): return options.perform()
     case .relay(let options): return options.perform()
-    case .resumeList(let json): return Unfinished.list(json: json)
-    case .forgetOlder(let age, let json): return Unfinished.forget(olderThan: age, json: json)
-    case .forget(let prefix, let json): return Unfinished.forget(prefix, json: json)
-    case .device(let command): return command.perform()
-    case .app(let command): return command.perform()
-    case .credentials(let command): return command.perform()
-    case .account(let command): return command.perform()
+    case .resumeList(let json): return Answer.give(json: json, Unfinished.list)
+    case .forgetOlder(let age, let json):
+      return Answer.give(json: json) { (json) throws(Failure) in try Unfinished.forget(olderThan: age, json: json) }
+    case .forget(let prefix, let json):
+      return Answer.give(json: json) { (json) throws(Failure) in try Unfinished.forget(prefix, json: json) }
+    case .device(let command, let json): return Answer.give(json: json, command.answer)
+    case .app(let command, let json): return Answer.give(json: json, command.answer)
+    case .check(let options): return options.perform()
+    case .migrate(let options): return Migrating.perform(options)
+    case .credentials(let command, let json): return Answer.give(json: json, command.answer)
+    case .account(let command, let json): return Answer.give(json: json, command.answer)
     case .newCode(let file): return CodeFile.perform(file)
     }
   }
 
   private static func show(_ text: String) -> Int32 {
-    Answer.give(json: false) { () throws(Failure) in Rendering(standardOutput: text) }
+    Answer.give(json: false) { (_) throws(Failure) in Rendering(standardOutput: text) }
   }
 
   private static func perform(

@@ -83,10 +83,10 @@ extension Failure.Kind {
 enum Answer {
   /// Writes the answer, and returns the program's exit code. An answer that could not be written is
   /// a failure too, except where the reader wants no more of it, as head(1).
-  static func give(json: Bool, _ body: () throws(Failure) -> Rendering) -> Int32 {
+  static func give(json: Bool, _ body: (_ json: Bool) throws(Failure) -> Rendering) -> Int32 {
     let (text, code): (Rendering, Int32)
     do {
-      (text, code) = (try body(), ExitCode.done)
+      (text, code) = (try body(json), ExitCode.done)
     } catch {
       (text, code) = (rendering(of: error, json: json), ExitCode.of(error))
     }

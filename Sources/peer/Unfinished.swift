@@ -53,31 +53,25 @@ extension Command {
 /// `peer resume list` and `peer forget`: unfinished transfers, listed and forgotten.
 enum Unfinished {
   /// Lists the unfinished transfers, newest first.
-  static func list(json: Bool) -> Int32 {
-    Answer.give(json: json) { () throws(Failure) in
-      let store = try TransferStore.ofUser()
-      let listing = try store.listEverything()
-      return json ? listing.lines : listing.table(now: Timestamp.coarseNow().seconds)
-    }
+  static func list(json: Bool) throws(Failure) -> Rendering {
+    let store = try TransferStore.ofUser()
+    let listing = try store.listEverything()
+    return json ? listing.lines : listing.table(now: Timestamp.coarseNow().seconds)
   }
 
   /// Forgets one transfer.
-  static func forget(_ prefix: String, json: Bool) -> Int32 {
-    Answer.give(json: json) { () throws(Failure) in
-      let forgotten = try TransferStore.ofUser().forget(prefix)
-      return json ? forgotten.line : forgotten.sentence
-    }
+  static func forget(_ prefix: String, json: Bool) throws(Failure) -> Rendering {
+    let forgotten = try TransferStore.ofUser().forget(prefix)
+    return json ? forgotten.line : forgotten.sentence
   }
 
   /// Forgets the transfers without a connection for so many seconds.
-  static func forget(olderThan age: Double, json: Bool) -> Int32 {
-    Answer.give(json: json) { () throws(Failure) in
-      let store = try TransferStore.ofUser()
-      let forgotten = try store.forget(olderThan: Int64(age), at: store.time())
-      if json { return forgotten.map(\.line).reduce(Rendering(), +) }
-      let none = Rendering(standardError: "No unfinished transfer is that old.\n")
-      return forgotten.isEmpty ? none : forgotten.map(\.sentence).reduce(Rendering(), +)
-    }
+  static func forget(olderThan age: Double, json: Bool) throws(Failure) -> Rendering {
+    let store = try TransferStore.ofUser()
+    let forgotten = try store.forget(olderThan: Int64(age), at: store.time())
+    if json { return forgotten.map(\.line).reduce(Rendering(), +) }
+    let none = Rendering(standardError: "No unfinished transfer is that old.\n")
+    return forgotten.isEmpty ? none : forgotten.map(\.sentence).reduce(Rendering(), +)
   }
 
   /// Names the transfers of one role whose records cannot be used, and the way to be rid of each.

@@ -201,15 +201,15 @@ import Testing
 
   @Test(
     arguments: [
-      (["install", "b", "--json"], .install(Array("b".utf8), json: true)), (["list"], .list(all: false, json: false)),
-      (["list", "--json", "--all"], .list(all: true, json: true)),
-      (["remove", "--json", "x.y"], .remove("x.y", credentials: false, json: true)),
-      (["remove", "x.y", "--credentials"], .remove("x.y", credentials: true, json: false)),
-      (["status", "x", "--clear"], .status("x", clear: true, json: false)),
+      (["install", "b", "--json"], .install(Array("b".utf8))), (["list"], .list(all: false)),
+      (["list", "--json", "--all"], .list(all: true)),
+      (["remove", "--json", "x.y"], .remove("x.y", credentials: false)),
+      (["remove", "x.y", "--credentials"], .remove("x.y", credentials: true)),
+      (["status", "x", "--clear"], .status("x", clear: true)),
       (["new", "d"], .new(NewAppOptions(directory: Array("d".utf8)))),
       (
         ["new", "--json", "d", "--package=p", "--id", "a.b"],
-        .new(NewAppOptions(directory: Array("d".utf8), identifier: "a.b", package: Array("p".utf8), json: true))
+        .new(NewAppOptions(directory: Array("d".utf8), identifier: "a.b", package: Array("p".utf8)))
       ),
       (["run", "x"], .run("x", arguments: [])), (["run", "--", "x"], .run("x", arguments: [])),
       (
@@ -218,12 +218,13 @@ import Testing
       ),
     ] as [([String], AppCommand)])
   func `the words after app are a command`(words: [String], command: AppCommand) throws {
-    expect(try Command((["app"] + words).map { Array($0.utf8) }), is: .app(command))
+    let json = words.first != "run" && words.contains("--json")
+    expect(try Command((["app"] + words).map { Array($0.utf8) }), is: .app(command, json: json))
   }
 
   @Test func `an app's arguments need not be UTF-8`() throws {
     let words = ["app", "run", "x"].map { Array($0.utf8) } + [[0xFF]]
-    expect(try Command(words), is: .app(.run("x", arguments: [[0xFF]])))
+    expect(try Command(words), is: .app(.run("x", arguments: [[0xFF]]), json: false))
   }
 
   @Test func `the version takes one word, and an empty command line is valid`() throws {

@@ -16,7 +16,7 @@ import Testing
 
   @Test func `the parser reads the options of check and migrate`() throws {
     var check = CheckOptions(bundle: Array("b".utf8))
-    expect(try parsed("app", "check", "b"), is: .app(.check(check)))
+    expect(try parsed("app", "check", "b"), is: .check(check))
     (check.container, check.isConfined, check.json) = (Array("c".utf8), false, true)
     (check.extracted, check.isStrict) = (Array("e".utf8), true)
     check.platform = "android"
@@ -25,9 +25,9 @@ import Testing
       try parsed(
         "app", "check", "b", "--container=c", "--platform=android", "--option=n=", "--no-confine", "--json",
         "--extract=e", "--strict"),
-      is: .app(.check(check)))
+      is: .check(check))
     var migrate = MigrateOptions(identifier: "a", bundle: Array("b".utf8))
-    expect(try parsed("app", "migrate", "a", "--to", "b"), is: .app(.migrate(migrate)))
+    expect(try parsed("app", "migrate", "a", "--to", "b"), is: .migrate(migrate))
     migrate.home = Array("h".utf8)
     (migrate.archive, migrate.archiveVersion, migrate.bundleExports) = (Array("r".utf8), "2", true)
     migrate.claim = SourceClaim(platform: "android", store: "x")
@@ -38,7 +38,7 @@ import Testing
       try parsed(
         "app", "migrate", "a", "--to=b", "--home=h", "--as=android,x", "--platform=other", "--option", "n=v",
         "--replace", "--idle-limit=off", "--no-confine", "--archive=r", "--archive-version", "2", "--bundle-exports"),
-      is: .app(.migrate(migrate)))
+      is: .migrate(migrate))
   }
 
   @Test func `both ends get the command line's options, and listen only on this device`() {

@@ -18,21 +18,21 @@ import Testing
   private func command(_ words: String...) throws -> Command { try Command(words.map { Array($0.utf8) }) }
 
   @Test func `the parser reads the commands`() throws {
-    expect(try command("credentials", "list"), is: .credentials(.list(of: nil, json: false)))
-    expect(try command("credentials", "list", "a.b", "--json"), is: .credentials(.list(of: "a.b", json: true)))
+    expect(try command("credentials", "list"), is: .credentials(.list(of: nil), json: false))
+    expect(try command("credentials", "list", "a.b", "--json"), is: .credentials(.list(of: "a.b"), json: true))
     expect(
       try command("credentials", "remove", "org.example.notes@Clip"),
-      is: .credentials(.remove(clip, label: nil, json: false)))
+      is: .credentials(.remove(clip, label: nil), json: false))
     expect(
       try command("credentials", "remove", "org.example.notes", "--label=a b", "--json"),
-      is: .credentials(.remove(notes, label: "a b", json: true)))
+      is: .credentials(.remove(notes, label: "a b"), json: true))
     expect(
       try command("account", "authorize", "u 1", "--app", "x"),
-      is: .account(.record(.authorized, user: "u 1", app: "x", json: false)))
+      is: .account(.record(.authorized, user: "u 1", app: "x"), json: false))
     expect(
       try command("account", "revoke", "--json", "--app=x", "u"),
-      is: .account(.record(.revoked, user: "u", app: "x", json: true)))
-    expect(try command("account", "list", "--json"), is: .account(.list(json: true)))
+      is: .account(.record(.revoked, user: "u", app: "x"), json: true))
+    expect(try command("account", "list", "--json"), is: .account(.list, json: true))
   }
 
   @Test func `the table shows no secret, and notes why an item cannot be opened`() {

@@ -8,53 +8,37 @@ import PeerTransfer
 /// The options of `peer app`.
 enum AppCommand: Equatable, Sendable {
   /// The path of a bundle.
-  case install([UInt8], json: Bool)
+  case install([UInt8])
   /// With `all`, also apps of files.
-  case list(all: Bool, json: Bool)
-  case remove(String, credentials: Bool, json: Bool)
-  case status(String, clear: Bool, json: Bool)
+  case list(all: Bool)
+  case remove(String, credentials: Bool)
+  case status(String, clear: Bool)
   /// The arguments are for the app.
   case run(String, arguments: [[UInt8]])
   /// Create the package of a new app.
   case new(NewAppOptions)
-  case check(CheckOptions)
-  case migrate(MigrateOptions)
 }
 
 /// `peer app`: the apps of this device.
 extension AppCommand {
-  /// Performs the command, and returns the program's exit code.
-  func perform() -> Int32 {
+  /// Performs the command.
+  func answer(json: Bool) throws(Failure) -> Rendering {
     switch self {
-    case .install(let bundle, let json):
-      Answer.give(json: json) { () throws(Failure) in
-        let installation = try withApps { home throws(Failure) in try home.install(bundle) }
-        return json ? installation.line : installation.sentence
+    case .install(let bundle):
+      let installation = try withApps { home throws(Failure) in try home.install(bundle) }
+      return json ? installation.line : installation.sentence
+    case .list(let all): return try all ? Self.listAll(json: json) : Self.list(json: json)
+    case .remove(let identifier, let credentials):
+      var left = try withApps { home throws(Failure) in
+        let left = CredentialsLeft(by: identifier, in: home)
+        try home.remove(identifier)
+        return left
       }
-    case .list(let all, let json):
-      Answer.give(json: json) { () throws(Failure) in
-        try all ? Self.listAll(json: json) : Self.list(json: json)
-      }
-    case .remove(let identifier, let credentials, let json):
-      Answer.give(json: json) { () throws(Failure) in
-        var left = try withApps { home throws(Failure) in
-          let left = CredentialsLeft(by: identifier, in: home)
-          try home.remove(identifier)
-          return left
-        }
-        if credentials { try left.remove() }
-        return Self.removed(left, json: json)
-      }
-    case .status(let identifier, let clear, let json):
-      Answer.give(json: json) { () throws(Failure) in
-        try Self.state(of: identifier, clear: clear, json: json)
-      }
-    case .new(let options):
-      Answer.give(json: options.json) { () throws(Failure) in try options.make() }
-    case .run(let identifier, let arguments):
-      Answer.give(json: false) { () throws(Failure) in throw Self.run(identifier, arguments) }
-    case .check(let options): options.perform()
-    case .migrate(let options): Migrating.perform(options)
+      if credentials { try left.remove() }
+      return Self.removed(left, json: json)
+    case .status(let identifier, let clear): return try Self.state(of: identifier, clear: clear, json: json)
+    case .new(let options): return try options.make(json: json)
+    case .run(let identifier, let arguments): throw Self.run(identifier, arguments)
     }
   }
 
@@ -143,24 +127,19 @@ extension AppHome.Installation {
 }
 
 extension AppCommand {
-  /// Parses the words after a command about apps, except `peer app run`.
+  /// Parses the words after a command about apps, except `peer app run`, `check` and `migrate`.
   init(_ verb: Verb, _ arguments: Arguments) throws(Failure) {
-    let json = arguments.has("--json")
     switch verb {
     case .appInstall:
-      self = .install(
-        try arguments.operand(verb, "bundle", hint: "Name the directory of an app's bundle."), json: json)
+      self = .install(try arguments.operand(verb, "bundle", hint: "Name the directory of an app's bundle."))
     case .appList:
       try arguments.refuseOperands()
-      self = .list(all: arguments.has("--all"), json: json)
+      self = .list(all: arguments.has("--all"))
     case .appRemove:
-      self = .remove(
-        try Self.identifier(arguments, verb), credentials: arguments.has("--credentials"), json: json)
+      self = .remove(try Self.identifier(arguments, verb), credentials: arguments.has("--credentials"))
     case .appStatus:
-      self = .status(try Self.identifier(arguments, verb), clear: arguments.has("--clear"), json: json)
+      self = .status(try Self.identifier(arguments, verb), clear: arguments.has("--clear"))
     case .appNew: self = .new(try NewAppOptions(arguments))
-    case .appCheck: self = .check(try CheckOptions(arguments))
-    case .appMigrate: self = .migrate(try MigrateOptions(arguments))
     default: throw .noCommand(of: .app, arguments)
     }
   }
@@ -199,6 +178,6 @@ extension Command {
     guard let identifier = words.popFirst(), !identifier.isEmpty else {
       throw .usage("missing argument: app", hint: AppCommand.hint)
     }
-    return .app(.run(VisibleText.of(identifier), arguments: Array(words)))
+    return .app(.run(VisibleText.of(identifier), arguments: Array(words)), json: false)
   }
 }

@@ -8,15 +8,15 @@ import MigrationWire
 /// The options of `peer account`.
 enum AccountCommand: Equatable, Sendable {
   /// Record a user's state, for an app or clip.
-  case record(AccountState, user: String, app: String, json: Bool)
-  case list(json: Bool)
+  case record(AccountState, user: String, app: String)
+  case list
 
   /// Parses the words after a command about accounts.
   init(_ verb: Verb, _ arguments: Arguments) throws(Failure) {
     switch verb {
     case .accountList:
       try arguments.refuseOperands()
-      self = .list(json: arguments.has("--json"))
+      self = .list
     case .accountAuthorize: self = try Self.record(.authorized, verb, arguments)
     case .accountRevoke: self = try Self.record(.revoked, verb, arguments)
     default: throw .noCommand(of: .account, arguments)
@@ -35,7 +35,7 @@ enum AccountCommand: Equatable, Sendable {
     guard let app = try arguments.app() else {
       throw .usage("missing required option --app", hint: "Write --app ID; 'peer app list' lists the installed apps.")
     }
-    return .record(state, user: user, app: app, json: arguments.has("--json"))
+    return .record(state, user: user, app: app)
   }
 }
 
@@ -47,22 +47,18 @@ extension AccountCommand {
     let record: AccountRecords.Record
   }
 
-  /// Performs the command, and returns the program's exit code.
-  func perform() -> Int32 {
+  /// Performs the command.
+  func answer(json: Bool) throws(Failure) -> Rendering {
     switch self {
-    case .list(let json):
-      Answer.give(json: json) { () throws(Failure) in
-        let (entries, damaged) = try Self.list()
-        return json ? Self.lines(entries, damaged) : Self.table(entries, damaged)
-      }
-    case .record(let state, let user, let app, let json):
-      Answer.give(json: json) { () throws(Failure) in
-        let owner = try Self.owner(app, state, user)
-        try withVault { vault throws(Failure) in try vault.accounts.record(state, of: user, for: owner) }
-        if json { return Self.lines([Entry(owner: owner, record: .init(user: user, state: state))], []) }
-        let sentence = state == .authorized ? "is authorized for" : "is no longer authorized for"
-        return Rendering(standardError: "\(VisibleText.of(user)) \(sentence) \(owner.name).\n")
-      }
+    case .list:
+      let (entries, damaged) = try Self.list()
+      return json ? Self.lines(entries, damaged) : Self.table(entries, damaged)
+    case .record(let state, let user, let app):
+      let owner = try Self.owner(app, state, user)
+      try withVault { vault throws(Failure) in try vault.accounts.record(state, of: user, for: owner) }
+      if json { return Self.lines([Entry(owner: owner, record: .init(user: user, state: state))], []) }
+      let sentence = state == .authorized ? "is authorized for" : "is no longer authorized for"
+      return Rendering(standardError: "\(VisibleText.of(user)) \(sentence) \(owner.name).\n")
     }
   }
 

@@ -10,24 +10,23 @@ import MigrationWire
 /// The options of `peer credentials`.
 enum CredentialsCommand: Equatable, Sendable {
   /// List the credentials of an app and its clips; nil for all apps.
-  case list(of: String?, json: Bool)
+  case list(of: String?)
   /// Remove an owner's credentials, or only those with a label.
-  case remove(CredentialOwner, label: String?, json: Bool)
+  case remove(CredentialOwner, label: String?)
 
   /// Parses the words after a command about credentials.
   init(_ verb: Verb, _ arguments: Arguments) throws(Failure) {
-    let json = arguments.has("--json")
     switch verb {
     case .credentialsList:
       let isGiven = !arguments.operands.isEmpty
       let app = isGiven ? VisibleText.of(try arguments.operand(verb, "app", hint: AppCommand.hint)) : nil
-      self = .list(of: app, json: json)
+      self = .list(of: app)
     case .credentialsRemove:
       let typed = try arguments.operand(verb, "owner", hint: Self.hint)
       guard let owner = CredentialOwner(stored: VisibleText.of(typed)) else {
         throw .usage("\(VisibleText.quoted(typed)) is not a valid owner of credentials", hint: Self.hint)
       }
-      self = .remove(owner, label: try arguments.text("--label"), json: json)
+      self = .remove(owner, label: try arguments.text("--label"))
     default: throw .noCommand(of: .credentials, arguments)
     }
   }
@@ -37,24 +36,20 @@ enum CredentialsCommand: Equatable, Sendable {
 
 /// `peer credentials`: lists the stored credentials without their secrets, and removes them.
 extension CredentialsCommand {
-  /// Performs the command, and returns the program's exit code.
-  func perform() -> Int32 {
+  /// Performs the command.
+  func answer(json: Bool) throws(Failure) -> Rendering {
     switch self {
-    case .list(let app, let json):
-      Answer.give(json: json) { () throws(Failure) in
-        try Self.keepSecrets()
-        let listing = try withVault { vault throws(Failure) in
-          try vault.list { app == nil || [$0.app, $0.identifier, $0.name].contains(app) }
-        }
-        return json ? listing.lines : listing.table
+    case .list(let app):
+      try Self.keepSecrets()
+      let listing = try withVault { vault throws(Failure) in
+        try vault.list { app == nil || [$0.app, $0.identifier, $0.name].contains(app) }
       }
-    case .remove(let owner, let label, let json):
-      Answer.give(json: json) { () throws(Failure) in
-        let count = try Self.remove(owner, label)
-        if json { return .event("credentialsRemoved", ["owner": owner.name, "label": label, "count": count]) }
-        let sentence = count == 1 ? "One credential of \(owner.name) is" : "\(count) credentials of \(owner.name) are"
-        return Rendering(standardError: "\(sentence) removed.\n")
-      }
+      return json ? listing.lines : listing.table
+    case .remove(let owner, let label):
+      let count = try Self.remove(owner, label)
+      if json { return .event("credentialsRemoved", ["owner": owner.name, "label": label, "count": count]) }
+      let sentence = count == 1 ? "One credential of \(owner.name) is" : "\(count) credentials of \(owner.name) are"
+      return Rendering(standardError: "\(sentence) removed.\n")
     }
   }
 

@@ -318,7 +318,7 @@ struct ChosenEverything {
 
   /// Prints the list, and does nothing else.
   static func show(_ options: SendOptions) -> Int32 {
-    Answer.give(json: options.json) { () throws(Failure) in
+    Answer.give(json: options.json) { (_) throws(Failure) in
       let records = try Home.path()
       var everything = try ChosenEverything(options, records: records)
       _ = try everything.choose(continuing: TransferStore(home: records))

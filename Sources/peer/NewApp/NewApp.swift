@@ -14,8 +14,6 @@ struct NewAppOptions: Equatable, Sendable {
   /// The folder of the package with AppMigrationKit; nil for the folder that belongs to this
   /// program.
   var package: [UInt8]?
-  /// Whether a program reads the output.
-  var json = false
 }
 
 extension NewAppOptions {
@@ -29,16 +27,14 @@ extension NewAppOptions {
         "--id: \(VisibleText.quoted(identifier)) is not a valid identifier for an app",
         hint: "An identifier is \(NewAppNames.rule).")
     }
-    self.init(
-      directory: directory, identifier: identifier, package: arguments.bytes("--package"),
-      json: arguments.has("--json"))
+    self.init(directory: directory, identifier: identifier, package: arguments.bytes("--package"))
   }
 }
 
 /// `peer app new`: the package of a new app.
 extension NewAppOptions {
   /// Creates the package, and tells the next steps.
-  func make() throws(Failure) -> Rendering {
+  func make(json: Bool) throws(Failure) -> Rendering {
     let program = try Failure.wrapping(ShippedFolder.program())
     let kit = try KitSources.find(self.package, program: program)
     let folder = try NewAppFolder.open(directory)

@@ -52,7 +52,7 @@ extension RelayOptions {
 extension RelayOptions {
   /// Runs the relay until a signal, and returns the program's exit code.
   func perform() -> Int32 {
-    Answer.give(json: json) { () throws(Failure) in
+    Answer.give(json: json) { (_) throws(Failure) in
       try run()
       return Rendering()
     }
