@@ -30,10 +30,11 @@ import Testing
     expect(try parsed("app", "migrate", "a", "--to", "b"), is: .migrate(migrate))
     migrate.home = Array("h".utf8)
     (migrate.archive, migrate.archiveVersion, migrate.bundleExports) = (Array("r".utf8), "2", true)
-    migrate.claim = SourceClaim(platform: "android", store: "x")
-    migrate.platform = "other"
-    migrate.options = [AppRequest.Option(name: "n", value: Array("v".utf8))]
-    (migrate.replaces, migrate.idleLimit, migrate.isConfined) = (true, .off, false)
+    migrate.sending.claim = SourceClaim(platform: "android", store: "x")
+    migrate.importing.platform = "other"
+    migrate.importing.requested = [AppRequest.Option(name: "n", value: Array("v".utf8))]
+    (migrate.importing.replaces, migrate.sending.idleLimit) = (true, .off)
+    (migrate.sending.isConfined, migrate.importing.isConfined) = (false, false)
     expect(
       try parsed(
         "app", "migrate", "a", "--to=b", "--home=h", "--as=android,x", "--platform=other", "--option", "n=v",
@@ -41,17 +42,16 @@ import Testing
       is: .migrate(migrate))
   }
 
-  @Test func `both ends get the command line's options, and listen only on this device`() {
+  @Test func `the importing end gets the command line's options, and listens only on this device`() {
     var options = MigrateOptions(identifier: "a", bundle: [])
-    options.isConfined = false
-    options.replaces = true
-    options.platform = "other"
+    options.importing.isConfined = false
+    options.importing.replaces = true
+    options.importing.platform = "other"
     let receiving = options.receiving(as: "b", from: Array("/b".utf8))
     expect(receiving.transfer.listen == HostAndPort(host: "127.0.0.1", port: 0) && !receiving.isAnnounced)
     expect(
       receiving.app == "b" && receiving.importing.replaces && !receiving.importing.isConfined
         && receiving.importing.platform == "other")
-    expect(options.sending.apps == ["a"] && !options.sending.isConfined)
   }
 
   @Test func `a PEER_HOME inside, above or equal to that of the data is refused, and not created`() throws {

@@ -42,18 +42,10 @@ struct MigrateOptions: Equatable, Sendable {
   var bundleExports = false
   /// The PEER_HOME of the receiving app; nil for a new one.
   var home: [UInt8]?
-  /// The claimed source of the data; nil for the source in the app's bundle.
-  var claim: SourceClaim?
-  /// The platform that the receiving end asks for.
-  var platform = AppSource.platform
-  /// The options for the exporter; no name occurs twice.
-  var options: [AppRequest.Option] = []
-  /// Whether existing data of the receiving app is set aside.
-  var replaces = false
-  /// The time in which the exporter may append nothing.
-  var idleLimit = IdleLimit.standard
-  /// Whether the extensions are confined.
-  var isConfined = true
+  /// The options of the exporting end, without the app.
+  var sending = SendOptions(sources: [])
+  /// The options of the importing end, without the bundle.
+  var importing = AppImporter.Options()
   /// Whether a program reads the output.
   var json = false
 }
@@ -87,34 +79,21 @@ extension MigrateOptions {
     archiveVersion = try arguments.text("--archive-version") ?? archiveVersion
     bundleExports = arguments.has("--bundle-exports")
     home = arguments.bytes("--home")
-    claim = try arguments.claim()
-    platform = try arguments.platform() ?? platform
-    options = try arguments.requestOptions(.appMigrate)
-    replaces = arguments.has("--replace")
-    idleLimit = try arguments.idleLimit() ?? .standard
-    isConfined = !arguments.has("--no-confine")
+    sending.claim = try arguments.claim()
+    importing.platform = try arguments.platform() ?? importing.platform
+    importing.requested = try arguments.requestOptions(.appMigrate)
+    importing.replaces = arguments.has("--replace")
+    sending.idleLimit = try arguments.idleLimit() ?? .standard
+    sending.isConfined = !arguments.has("--no-confine")
+    importing.isConfined = sending.isConfined
     json = arguments.has("--json")
-  }
-
-  /// The options of the exporting end.
-  var sending: SendOptions {
-    var sending = SendOptions(sources: [])
-    sending.apps = [identifier]
-    sending.claim = claim
-    sending.idleLimit = idleLimit
-    sending.isConfined = isConfined
-    return sending
   }
 
   /// The options of the importing end: it listens only on this device, at a port that the kernel
   /// chooses.
   func receiving(as identifier: String, from bundle: [UInt8]) -> ReceiveOptions {
-    var importing = AppImporter.Options()
+    var importing = importing
     importing.draft = bundle
-    importing.platform = platform
-    importing.requested = options
-    importing.replaces = replaces
-    importing.isConfined = isConfined
     return ReceiveOptions(
       app: identifier, importing: importing, isAnnounced: false,
       transfer: Receiver.Options(listen: HostAndPort(host: BothEnds.host, port: 0)))

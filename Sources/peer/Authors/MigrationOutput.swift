@@ -123,7 +123,7 @@ enum Migrating {
     let source = try interruption.honoured { () throws(Failure) -> any ItemSource in
       if case .archive(let path) = exporter {
         return try KeptArchive(
-          at: path, of: options.identifier, version: options.archiveVersion, claim: options.claim)
+          at: path, of: options.identifier, version: options.archiveVersion, claim: options.sending.claim)
       }
       return try appSource(
         options.identifier, options.sending, home: sourceHome, edition: options.bundleExports ? bundle : nil,
