@@ -17,7 +17,8 @@ import Testing
 
   private func receive(_ end: borrowing StreamSocket, upTo count: Int = 64) throws -> [UInt8]? {
     var buffer = [UInt8](repeating: 0, count: count)
-    guard let count = try buffer.withUnsafeMutableBytes({ try end.receive(into: $0) }) else { return nil }
+    var memory = buffer.mutableSpan
+    guard let count = try end.receive(into: &memory) else { return nil }
     return Array(buffer[..<count])
   }
 

@@ -90,49 +90,36 @@ package struct StreamSocket: ~Copyable, Sendable {
   }
 
   /// Sends as many bytes as the kernel accepts; nil if it accepts none without waiting.
-  func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int? {
-    do {
-      return try calling("send") { unsafe Glibc.send(raw, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL)) }
-    } catch let error where error.isWouldBlock {
-      return nil
-    }
-  }
-
-  /// Sends as many bytes as the kernel accepts; nil if it accepts none without waiting.
   package func send(_ bytes: Span<UInt8>) throws(SystemError) -> Int? {
-    try unsafe bytes.withUnsafeBytes { (buffer) throws(SystemError) in try unsafe send(buffer) }
-  }
-
-  /// Receives the available bytes: 0 after the other end's last byte, nil if there are none yet.
-  func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
-    do {
-      return try calling("receive") { unsafe recv(raw, buffer.baseAddress, buffer.count, 0) }
-    } catch let error where error.isWouldBlock {
-      return nil
-    }
-  }
-
-  /// Reads the available bytes without removing them: 0 after the other end's last byte, nil if
-  /// there are none yet.
-  func peek(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
-    do {
-      return try calling("receive") { unsafe recv(raw, buffer.baseAddress, buffer.count, CInt(MSG_PEEK)) }
-    } catch let error where error.isWouldBlock {
-      return nil
+    try unsafe bytes.withUnsafeBytes { (buffer) throws(SystemError) in
+      try ready("send") { unsafe Glibc.send(raw, buffer.baseAddress, buffer.count, CInt(MSG_NOSIGNAL)) }
     }
   }
 
   /// Receives as many of the available bytes as the memory has room for: 0 after the other end's
   /// last byte, nil if there are none yet.
   package func receive(into memory: inout MutableSpan<UInt8>) throws(SystemError) -> Int? {
-    try unsafe memory.withUnsafeMutableBytes { (buffer) throws(SystemError) in try unsafe receive(into: buffer) }
+    try unsafe memory.withUnsafeMutableBytes { (buffer) throws(SystemError) in
+      try ready("receive") { unsafe recv(raw, buffer.baseAddress, buffer.count, 0) }
+    }
   }
 
   /// Reads the available bytes without removing them: 0 after the other end's last byte, nil if
   /// there are none yet.
   package func peek(into bytes: inout [UInt8]) throws(SystemError) -> Int? {
     var memory = bytes.mutableSpan
-    return try unsafe memory.withUnsafeMutableBytes { (buffer) throws(SystemError) in try unsafe peek(into: buffer) }
+    return try unsafe memory.withUnsafeMutableBytes { (buffer) throws(SystemError) in
+      try ready("receive") { unsafe recv(raw, buffer.baseAddress, buffer.count, CInt(MSG_PEEK)) }
+    }
+  }
+
+  /// The result of a call; nil if it would have to wait.
+  private func ready(_ operation: String, _ call: () -> Int) throws(SystemError) -> Int? {
+    do throws(SystemError) {
+      return try calling(operation) { call() }
+    } catch  where error.isWouldBlock {
+      return nil
+    }
   }
 
   /// Tells the other end that no more bytes will come.
