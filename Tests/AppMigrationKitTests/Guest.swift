@@ -40,7 +40,7 @@ final class Guest {
     guard let raw = channel?.raw else { throw Ended() }
     let readiness = try poller.wait(for: .readable, on: raw, until: soon())
     try #require(!readiness.isEmpty, "the process says nothing")
-    guard let arrival = try channel?.receive(), case .message(var incoming) = consume arrival else { throw Ended() }
+    guard let arrival = try channel?.receive(), case .packet(var incoming) = consume arrival else { throw Ended() }
     return Heard(message: try ExtensionMessage(incoming.bytes), descriptor: incoming.descriptor.take())
   }
 

@@ -75,7 +75,7 @@ private func refuseEverything(on socket: SharedDescriptor) {
   do {
     var channel = Channel(PacketSocket(owning: try socket.descriptor.duplicate()))
     while true {
-      guard case .message(let incoming) = try channel.receive(),
+      guard case .packet(let incoming) = try channel.receive(),
         case .append(let item) = try ExtensionMessage(incoming.bytes)
       else { return }
       let path = String(decoding: item.path, as: UTF8.self)

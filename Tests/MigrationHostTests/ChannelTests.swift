@@ -67,7 +67,7 @@ import Testing
     try sending.send(message, passing: null.raw)
     try sending.send([1])
     let arrival = try receiving.receive()
-    guard case .message(var first) = consume arrival else {
+    guard case .packet(var first) = consume arrival else {
       Issue.record("nothing came")
       return
     }
@@ -76,7 +76,7 @@ import Testing
     let isReadable = if let passed { passed.isReadable } else { false }
     expect(isReadable)
     let next = try receiving.receive()
-    guard case .message(let second) = consume next else { return }
+    guard case .packet(let second) = consume next else { return }
     expect(second.bytes, is: [1])
     let isNothing = if case .nothing = try receiving.receive(waiting: false) { true } else { false }
     expect(isNothing)

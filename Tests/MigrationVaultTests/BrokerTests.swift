@@ -50,7 +50,7 @@ private final class Talk: Sendable {
     var replies: [CredentialReply] = []
     while true {
       let arrival = try channel.receive()
-      guard case .message(let message) = consume arrival else { return replies }
+      guard case .packet(let message) = consume arrival else { return replies }
       replies.append(try CredentialReply(message.bytes))
     }
   }

@@ -92,7 +92,7 @@ package enum CredentialConnection: Sendable {
     var poller = try Poller()
     while true {
       switch try channel.receive(waiting: false) {
-      case .message(let message):
+      case .packet(let message):
         if answer.take(try CredentialReply(message.bytes)) { return answer }
       case .nothing:
         if try poller.wait(for: .readable, on: channel.raw, until: deadline).isEmpty { return Answer(.io) }

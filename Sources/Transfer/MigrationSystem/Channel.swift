@@ -6,15 +6,6 @@ package struct Channel: ~Copyable, Sendable {
   /// The longest message. A request with all its options fits into it.
   package static let longestMessage = 2 << 20
 
-  /// A received message, or the lack of one.
-  package enum Arrival: ~Copyable {
-    case message(PacketSocket.Packet)
-    /// There is no message yet. This occurs only if the caller does not wait.
-    case nothing
-    /// The other end has closed.
-    case end
-  }
-
   /// The other end has sent a packet that is no message. The description is a lower-case clause.
   package struct Malformed: Error, Equatable, CustomStringConvertible {
     package let description: String
@@ -67,7 +58,7 @@ package struct Channel: ~Copyable, Sendable {
   package func awaitPromptly() -> Bool { socket.isReadable(withinNanoseconds: Self.promptness) }
 
   /// Receives a message. Throws `Malformed`, or a `SystemError` of the kernel.
-  package mutating func receive(waiting: Bool = true) throws -> Arrival {
+  package mutating func receive(waiting: Bool = true) throws -> PacketSocket.Arrival {
     while true {
       let arrival = try socket.receive(waiting: waiting)
       switch consume arrival {
@@ -88,7 +79,7 @@ package struct Channel: ~Copyable, Sendable {
         if kind == .more { continue }
         let message = collected
         collected = []
-        return .message(PacketSocket.Packet(bytes: message, descriptor: packet.descriptor.take()))
+        return .packet(PacketSocket.Packet(bytes: message, descriptor: packet.descriptor.take()))
       }
     }
   }

@@ -129,7 +129,7 @@ package struct PacketSocket: ~Copyable, Sendable {
     package var descriptor: Descriptor?
   }
 
-  /// The result of waiting for a packet.
+  /// The result of waiting for a packet, or for a message of a channel.
   package enum Arrival: ~Copyable {
     case packet(Packet)
     /// There is no packet yet; only if `waiting` is false.

@@ -34,7 +34,7 @@ final class SettingsLoader: Sendable {
       words = try socket.withLock { socket in
         var channel = Channel(PacketSocket(owning: try socket.descriptor.duplicate()))
         try channel.send(Array(identifier.utf8))
-        guard case .message(let answer) = try channel.receive() else { return "the helper process has ended" }
+        guard case .packet(let answer) = try channel.receive() else { return "the helper process has ended" }
         return String(decoding: answer.bytes, as: UTF8.self)
       }
     } catch {
@@ -52,7 +52,7 @@ final class SettingsLoader: Sendable {
     _ socket: consuming PacketSocket, _ dconf: Dconf, _ catalogue: AppCatalogue, home: [UInt8]
   ) {
     var channel = Channel(socket)
-    while let arrival = try? channel.receive(), case .message(let request) = arrival {
+    while let arrival = try? channel.receive(), case .packet(let request) = arrival {
       let identifier = String(decoding: request.bytes, as: UTF8.self)
       var words = ""
       do throws(SystemError) {

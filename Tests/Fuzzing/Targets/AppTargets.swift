@@ -58,7 +58,7 @@ private func checkPackets(_ input: ArraySlice<UInt8>) {
       if kind == 0, !isRefused { messages.append(body) } else { isRefused = true }
     }
     for message in messages {
-      guard case .message(let incoming) = try channel.receive(waiting: false) else { fatalError("a message is lost") }
+      guard case .packet(let incoming) = try channel.receive(waiting: false) else { fatalError("a message is lost") }
       promise(incoming.bytes == message && incoming.descriptor == nil, "another message is received")
     }
     guard isRefused else { return }

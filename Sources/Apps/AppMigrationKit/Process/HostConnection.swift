@@ -25,11 +25,6 @@ final class HostConnection: ItemDestination {
     var turns = 0
   }
 
-  private enum Answer {
-    case done
-    case refused(ReportedError)
-  }
-
   private let sending: Mutex<Channel>
   private let receiving: Mutex<Channel>
   private let conversation = Condition(Conversation())
@@ -96,7 +91,7 @@ final class HostConnection: ItemDestination {
       case .symbolicLink(let target, let modified):
         try ask(AppendedItem(path: path.bytes, content: .symbolicLink(target: target, modified: modified)), nil)
       }
-    guard case .refused(let error) = answer(number) else { return }
+    guard let error = refusal(number) else { return }
     if error == .cancelled { conversation.withLock { $0.hasThrown = true } }
     throw error.thrownError
   }
@@ -120,14 +115,13 @@ final class HostConnection: ItemDestination {
     }
   }
 
-  /// Waits for an answer, and receives it unless another thread is receiving.
-  private func answer(_ number: Int) -> Answer {
+  /// Waits for an answer, and receives it unless another thread is receiving; nil if it refuses nothing.
+  private func refusal(_ number: Int) -> ReportedError? {
     while true {
-      let (answer, turns) = conversation.withLock { conversation -> (Answer?, Int) in
-        guard conversation.answered > number else { return (nil, conversation.turns) }
-        return (conversation.refusals.removeValue(forKey: number).map { .refused($0) } ?? .done, 0)
+      let (isAnswered, refusal, turns) = conversation.withLock {
+        ($0.answered > number, $0.refusals.removeValue(forKey: number), $0.turns)
       }
-      if let answer { return answer }
+      if isAnswered { return refusal }
       let isMine = receiving.withLockIfAvailable { channel in
         // The previous thread may have received the answer; then no further message might arrive.
         guard conversation.withLock({ $0.answered <= number }) else { return true }
@@ -172,7 +166,7 @@ final class HostConnection: ItemDestination {
     do {
       let arrival = try channel.receive()
       switch consume arrival {
-      case .message(let incoming): try take(HostMessage(incoming.bytes))
+      case .packet(let incoming): try take(HostMessage(incoming.bytes))
       case .nothing: return
       case .end: CurrentProcess.exitNow(0)
       }

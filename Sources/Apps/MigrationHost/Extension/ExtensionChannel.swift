@@ -58,7 +58,7 @@ struct ExtensionChannel: ~Copyable, Sendable {
     while true {
       let arrival = try channel.receive(waiting: false)
       switch consume arrival {
-      case .message(var incoming): return .message(try ExtensionMessage(incoming.bytes), incoming.descriptor.take())
+      case .packet(var incoming): return .message(try ExtensionMessage(incoming.bytes), incoming.descriptor.take())
       case .end: return .ended
       case .nothing: break
       }
