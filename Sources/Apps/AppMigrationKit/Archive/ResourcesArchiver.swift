@@ -110,12 +110,17 @@ protocol ItemDestination: Sendable {
 /// Threads that may block, for tasks that open files and wait for a host. The cooperative threads
 /// are few and must not block.
 final class BlockingExecutor: TaskExecutor {
-  static let shared = BlockingExecutor()
+  static let shared = BlockingExecutor { $0() }
 
   private let queue = DispatchQueue(label: "AppMigrationKit", attributes: .concurrent)
+  private let perform: @Sendable (() -> Void) -> Void
+
+  /// - Parameter perform: runs each piece of a task.
+  init(_ perform: @escaping @Sendable (() -> Void) -> Void) { self.perform = perform }
 
   func enqueue(_ job: consuming ExecutorJob) {
-    queue.async(execute: work(of: job))
+    let work = work(of: job)
+    queue.async { @Sendable [perform] in perform(work) }
   }
 }
 

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import MigrationHost
 internal import MigrationSystem
 
@@ -58,7 +57,7 @@ final class WatchedImport: Sendable {
       group.addTask { await self.watch(report) }
       // Its threads observe the progress that the import makes, but not the progress of the
       // property's getter.
-      try await withTaskExecutorPreference(ImportExecutor(made)) {
+      try await withTaskExecutorPreference(BlockingExecutor { [made] in made.hear($0) }) {
         try await self.importer.importResources(at: directory, request: request)
       }
       group.cancelAll()
@@ -107,19 +106,6 @@ final class WatchedImport: Sendable {
       let newest = sight.newest.progress
       if newest is NoProgress || newest.totalUnitCount <= 0 { return nil }
       return sight.isMade || time >= Self.patience ? .unmovedProgress : nil
-    }
-  }
-
-  /// Threads that may block, for the tasks of one import.
-  final class ImportExecutor: TaskExecutor {
-    private let queue = DispatchQueue(label: "AppMigrationKit.import", attributes: .concurrent)
-    private let made: MadeProgress
-
-    init(_ made: MadeProgress) { self.made = made }
-
-    func enqueue(_ job: consuming ExecutorJob) {
-      let work = work(of: job)
-      queue.async { @Sendable [made] in made.hear(work) }
     }
   }
 
