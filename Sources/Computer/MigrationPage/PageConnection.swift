@@ -46,8 +46,6 @@ struct PageConnection: ~Copyable {
   /// When it has to take a step.
   var nextMoment: BootInstant? { isStream && !isWriting ? nil : deadline }
 
-  mutating func end() { isOver = true }
-
   /// Reads the received bytes; returns the request once it is whole, or its fault.
   mutating func read() -> Request.Parser.Outcome {
     var buffer = [UInt8](repeating: 0, count: 4096)

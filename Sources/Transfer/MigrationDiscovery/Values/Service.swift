@@ -37,15 +37,9 @@ extension UInt64 {
 
   /// Nil unless there are exactly 16 digits.
   fileprivate init?(hexadecimal digits: some Collection<UInt8>) {
-    guard digits.count == 16 else { return nil }
-    self = 0
-    for digit in digits {
-      switch digit {
-      case 0x30...0x39: self = self << 4 | UInt64(digit - 0x30)
-      case 0x41...0x46, 0x61...0x66: self = self << 4 | UInt64((digit & 0xdf) - 0x41 + 10)
-      default: return nil
-      }
-    }
+    // The standard library would also accept a sign.
+    guard digits.count == 16, digits.allSatisfy({ $0 >= UInt8(ascii: "0") }) else { return nil }
+    self.init(String(decoding: digits, as: UTF8.self), radix: 16)
   }
 }
 
