@@ -260,9 +260,8 @@ extension ReceiveOptions {
   fileprivate func expiry(_ store: TransferStore, _ output: Output) throws(Failure) -> UnfinishedExpiry? {
     guard keeping.isLimited else { return nil }
     let place = try destination(self)
-    let expiry = UnfinishedExpiry(keeping, at: try Failure.wrapping(place.canonicalPath()), in: store) {
-      output.handle(.notice($0))
-    }
+    let path = try Failure.wrapping(place.canonicalPath())
+    let expiry = UnfinishedExpiry(keeping: keeping, destination: path, store: store) { output.handle(.notice($0)) }
     try Failure.wrapping(expiry.begin())
     return expiry
   }

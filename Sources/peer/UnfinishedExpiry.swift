@@ -5,25 +5,15 @@ import MigrationWire
 
 /// Forgets unfinished transfers of a receiver by the rules of its user: when it starts, once an hour,
 /// and when a transfer has been left unfinished.
-final class UnfinishedExpiry: Sendable {
+struct UnfinishedExpiry: Sendable {
   private static let interval = Duration.seconds(3600)
 
-  private let keeping: Keeping
-  private let destination: [UInt8]
-  private let store: TransferStore
-  private let tell: @Sendable (String) -> Void
+  let keeping: Keeping
+  let destination: [UInt8]
+  let store: TransferStore
+  let tell: @Sendable (String) -> Void
   /// Whether it is time to look again.
   private let isDue = Condition(false)
-
-  init(
-    _ keeping: Keeping, at destination: [UInt8], in store: TransferStore,
-    telling tell: @escaping @Sendable (String) -> Void
-  ) {
-    self.keeping = keeping
-    self.destination = destination
-    self.store = store
-    self.tell = tell
-  }
 
   /// Looks now, and from then on in a thread of its own, to the end of the process.
   func begin() throws(SystemError) {

@@ -11,7 +11,8 @@ import Testing
     let scratch = try Scratch()
     scratch.write("output", Array(output.utf8))
     let shown = Condition<[String]>([])
-    var relay = ExtensionProcess.OutputRelay(.error, from: try Descriptor.open(scratch.at("output"))) { output in
+    let source = try Descriptor.open(scratch.at("output"))
+    var relay = ExtensionProcess.OutputRelay(stream: .error, source: source) { output in
       shown.withLock { $0.append(String(decoding: output.line, as: UTF8.self)) }
     }
     while relay.isOpen { relay.pass() }

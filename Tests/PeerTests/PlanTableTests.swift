@@ -1,11 +1,11 @@
 import Expectations
-import MigrationApps
 import MigrationSystem
 import MigrationWire
 import PeerTransfer
 import TestSupport
 import Testing
 
+@testable import MigrationApps
 @testable import peer
 
 @Suite struct PlanTableTests {

@@ -9,14 +9,7 @@ package struct HomeItem: Equatable, Sendable {
   package let path: [UInt8]
   package let kind: ItemKind
   /// The item's absolute path, if `path` is a link that is followed, or is not in the home.
-  package let target: [UInt8]?
-
-  package init(root: [UInt8], path: [UInt8], kind: ItemKind, target: [UInt8]? = nil) {
-    self.root = root
-    self.path = path
-    self.kind = kind
-    self.target = target
-  }
+  package var target: [UInt8]?
 
   /// Opens the item in a home. Items in one directory share its descriptor.
   func source(

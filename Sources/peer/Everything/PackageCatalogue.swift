@@ -5,14 +5,10 @@ import MigrationWire
 /// The programs that this computer's packagers offer. A name from elsewhere enters a command only
 /// if it has the packager's grammar, and the packager knows it.
 struct PackageCatalogue {
-  private let lists: [UInt8]
-  private let flatpaks: [[UInt8]]
-
-  /// `lists` is the folder of APT's lists of packages, and `flatpaks` are installations.
-  init(lists: [UInt8], flatpaks: [[UInt8]]) {
-    self.lists = lists
-    self.flatpaks = flatpaks
-  }
+  /// The folder of APT's lists of packages.
+  let lists: [UInt8]
+  /// Installations.
+  let flatpaks: [[UInt8]]
 
   private static func isSmall(_ byte: UInt8) -> Bool { (97...122).contains(byte) || (48...57).contains(byte) }
 

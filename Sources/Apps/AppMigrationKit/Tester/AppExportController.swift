@@ -108,7 +108,7 @@ extension TesterSession {
       in: directory(), isCompressible: description.isCompressible, isCancelled: { supervision.isUnwanted },
       progress: { follower.follow(Double($0) / Double(max(1, description.estimate))) })
     let destination = TestedDestination(
-      archive, reach: AppendableArea(configuration.surroundings), supervision: supervision)
+      archive: archive, reach: AppendableArea(configuration.surroundings), supervision: supervision)
     do {
       try await supervision.run { try await exporter.export(to: destination, platform: platform, options: options) }
     } catch {
@@ -124,16 +124,10 @@ extension TesterSession {
   }
 
   /// The destination of a tested export's items, under the rules of a device.
-  final class TestedDestination: ItemDestination {
-    private let archive: ExtractedArchive
-    private let reach: AppendableArea
-    private let supervision: Supervision
-
-    init(_ archive: ExtractedArchive, reach: AppendableArea, supervision: Supervision) {
-      self.archive = archive
-      self.reach = reach
-      self.supervision = supervision
-    }
+  struct TestedDestination: ItemDestination {
+    let archive: ExtractedArchive
+    let reach: AppendableArea
+    let supervision: Supervision
 
     func refuseIfCancelled() throws { try supervision.refuseIfCancelled() }
 

@@ -29,8 +29,9 @@ final class ExtensionProcess: Sendable {
       Keeper(
         endowment: ChildProcess.Endowment(
           output: output.takeWriteEnd(), error: error.takeWriteEnd(), channel: channel, lock: lock),
-        output: OutputRelay(.output, from: output.takeReadEnd(), observe),
-        error: OutputRelay(.error, from: error.takeReadEnd(), observe), state: state, attention: attention))
+        output: OutputRelay(stream: .output, source: output.takeReadEnd(), observe: observe),
+        error: OutputRelay(stream: .error, source: error.takeReadEnd(), observe: observe), state: state,
+        attention: attention))
     keeper = try OwnerThread(name: "extension") {
       var keeper = handover.take()
       keeper.keep(settings)
@@ -80,24 +81,13 @@ final class ExtensionProcess: Sendable {
 
   /// The resources of a process's thread.
   private struct Keeper: ~Copyable, Sendable {
-    private var endowment: ChildProcess.Endowment?
-    private var output: OutputRelay
-    private var error: OutputRelay
-    private let state: Condition<ExtensionProcess.State>
-    private let attention: Wakeup
+    var endowment: ChildProcess.Endowment?
+    var output: OutputRelay
+    var error: OutputRelay
+    let state: Condition<ExtensionProcess.State>
+    let attention: Wakeup
     /// The time between two looks at the process's limits: a process makes some 4,000 threads in it.
     private static let pause = Duration.milliseconds(250)
-
-    init(
-      endowment: consuming ChildProcess.Endowment, output: consuming OutputRelay, error: consuming OutputRelay,
-      state: Condition<ExtensionProcess.State>, attention: Wakeup
-    ) {
-      self.endowment = consume endowment
-      self.output = output
-      self.error = error
-      self.state = state
-      self.attention = attention
-    }
 
     mutating func keep(_ settings: ChildProcess.Settings) {
       do throws(SystemError) {
@@ -163,20 +153,11 @@ final class ExtensionProcess: Sendable {
     /// The longest text to show at once; a longer line is passed in pieces.
     private static let longestLine = 4 << 10
 
-    private let stream: ExtensionOutput.Stream
-    private let source: Descriptor
-    private let observe: @Sendable (ExtensionOutput) -> Void
-    private var rest: [UInt8] = []
+    let stream: ExtensionOutput.Stream
+    let source: Descriptor
+    let observe: @Sendable (ExtensionOutput) -> Void
+    var rest: [UInt8] = []
     private(set) var isOpen = true
-
-    init(
-      _ stream: ExtensionOutput.Stream, from source: consuming Descriptor,
-      _ observe: @escaping @Sendable (ExtensionOutput) -> Void
-    ) {
-      self.stream = stream
-      self.source = source
-      self.observe = observe
-    }
 
     var raw: CInt { source.raw }
 
