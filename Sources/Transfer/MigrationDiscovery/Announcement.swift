@@ -11,11 +11,13 @@ package final class Announcement: Sendable {
 
   /// Starts announcing.
   ///
+  /// `reach` is where the service listens, which may stand for all addresses: only the addresses on which it
+  /// accepts connections are announced. Without it, all are.
   /// `announced` gets the label that the service has, when it is announced on a link to other
   /// devices. Both closures are called on the announcement's own thread and must not block it. Trouble
   /// is reported at most once, and announcing continues: a network may come, and a port may become free.
   package init(
-    _ service: Service, reaching reach: ListeningAddresses = .everywhere,
+    _ service: Service, reaching reach: SocketAddress? = nil,
     announced: @escaping @Sendable (_ name: String) -> Void = { _ in },
     trouble: @escaping @Sendable (FindingTrouble) -> Void = { _ in }
   ) throws(SystemError) {

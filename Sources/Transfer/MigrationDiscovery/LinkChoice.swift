@@ -26,8 +26,8 @@ extension OpenLinks {
     /// device.
     ///
     /// Interfaces without an address within reach are left out as well.
-    init(_ all: [NetworkInterface], reaching reach: ListeningAddresses = .everywhere) {
-      let all = all.filter { reach == .everywhere || !$0.own(reach).isEmpty }
+    init(_ all: [NetworkInterface], reaching reach: SocketAddress? = nil) {
+      let all = all.filter { reach == nil || !$0.own(reach).isEmpty }
       let networks = all.filter { $0.isNetwork && !$0.links.isEmpty }
       let ranked = networks.filter { !$0.isMadeUp } + networks.filter(\.isMadeUp)
       let chosen = networks.isEmpty ? all.filter { $0.isItself }.prefix(1) : ranked.prefix(Self.mostInterfaces)
@@ -80,8 +80,8 @@ extension NetworkInterface {
 
   /// The addresses within reach that other devices may use for new connections. A loopback address is
   /// among them only if there is no other.
-  fileprivate func own(_ reach: ListeningAddresses) -> [SocketAddress] {
-    let all = addresses.filter { $0.isReady && !$0.isDeprecated && reach.includes($0.address) }
+  fileprivate func own(_ reach: SocketAddress?) -> [SocketAddress] {
+    let all = addresses.filter { $0.isReady && !$0.isDeprecated && reach?.reaches($0.address) != false }
       .map { SocketAddress(family: $0.address.family, bytes: $0.address.bytes, port: 0) }.filter(\.isDevice)
     let outside = all.filter { !$0.isLoopback }
     // The kernel's order may change.
@@ -90,5 +90,14 @@ extension NetworkInterface {
     let most = OpenLinks.LinkChoice.mostAddresses
     let some = Array(first.prefix(max(most / 2, most - second.count)))
     return some + second.prefix(most - some.count)
+  }
+}
+
+extension SocketAddress {
+  /// Whether a service that listens on this address, or on all that it stands for, accepts connections on
+  /// another one; the ports do not matter. The IPv6 address for all includes IPv4.
+  fileprivate func reaches(_ address: SocketAddress) -> Bool {
+    if isUnspecified { return family == .v6 || address.family == .v4 }
+    return bytes == address.bytes && scope == address.scope
   }
 }

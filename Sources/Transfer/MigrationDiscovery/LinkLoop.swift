@@ -41,7 +41,7 @@ struct LinkLoop<Handler: LinkHandler>: ~Copyable {
   /// Needs no system resource that could be missing; it opens the links later. Trouble is reported
   /// once, and nil when it has ended.
   init(
-    _ handler: Handler, _ poller: consuming Poller, reaching reach: ListeningAddresses, stop: StopSignal,
+    _ handler: Handler, _ poller: consuming Poller, reaching reach: SocketAddress?, stop: StopSignal,
     wakeup: Wakeup,
     tell: @escaping @Sendable (Handler.News) -> Void, trouble: @escaping @Sendable (FindingTrouble?) -> Void
   ) {
@@ -180,7 +180,7 @@ final class LinkThread: Sendable {
   /// Starts it, with everything that it needs except links. `tell` and `trouble` are called on the
   /// thread and must not block it; `trouble` with nil when the trouble has ended.
   init<Handler: LinkHandler>(
-    _ name: String, _ handler: Handler, reaching reach: ListeningAddresses = .everywhere,
+    _ name: String, _ handler: Handler, reaching reach: SocketAddress? = nil,
     tell: @escaping @Sendable (Handler.News) -> Void,
     trouble: @escaping @Sendable (FindingTrouble?) -> Void
   ) throws(SystemError) {

@@ -7,7 +7,7 @@ import Glibc
 /// It is bound to the group and not to all addresses, so that packets to this device's own
 /// addresses still reach the program that has received them so far: avahi-daemon, systemd-resolved.
 /// Each interface has its own socket, which does not receive the packets of others.
-package struct MulticastSocket: ~Copyable, Sendable {
+package final class MulticastSocket: Sendable {
   /// The most datagrams that one call receives.
   package static let longestBatch = 32
 
@@ -90,7 +90,7 @@ package struct MulticastSocket: ~Copyable, Sendable {
     /// Receives the waiting datagrams, at most a batch of them, and hands over those that are
     /// complete and come from an Internet address. Returns their number.
     package mutating func receive(
-      from socket: borrowing MulticastSocket, _ take: (MulticastSocket.Datagram) -> Void
+      from socket: MulticastSocket, _ take: (MulticastSocket.Datagram) -> Void
     ) throws(SystemError) -> Int {
       let raw = socket.raw
       let count: CInt

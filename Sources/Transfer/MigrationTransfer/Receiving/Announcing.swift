@@ -24,7 +24,7 @@ package final class Announcing: Sendable {
   func announce(_ address: SocketAddress) {
     let service = Service(label: label, port: address.port, instance: instance)
     do throws(SystemError) {
-      let new = try Announcement(service, reaching: ListeningAddresses(listeningAt: address)) { [tell] name in
+      let new = try Announcement(service, reaching: address) { [tell] name in
         tell(.announced(name: name))
       } trouble: { [tell] trouble in
         tell(.unannounced(reason: trouble.description))
