@@ -1,7 +1,7 @@
 import MigrationSystem
 
 /// One connection of a browser: a request, and the response or the events that follow.
-struct PageConnection: ~Copyable {
+final class PageConnection {
   /// The connection's present work.
   enum Phase {
     case reading(Request.Parser)
@@ -47,7 +47,7 @@ struct PageConnection: ~Copyable {
   var nextMoment: BootInstant? { isStream && !isWriting ? nil : deadline }
 
   /// Reads the received bytes; returns the request once it is whole, or its fault.
-  mutating func read() -> Request.Parser.Outcome {
+  func read() -> Request.Parser.Outcome {
     var buffer = [UInt8](repeating: 0, count: 4096)
     var memory = buffer.mutableSpan
     let count: Int?
@@ -69,19 +69,19 @@ struct PageConnection: ~Copyable {
   }
 
   /// Answers, and ends then.
-  mutating func answer(_ response: Response, now: BootInstant) {
+  func answer(_ response: Response, now: BootInstant) {
     (output, written, phase, deadline) = (response.bytes, 0, .ending, now + Self.patience)
     write(now: now)
   }
 
   /// Begins to write events.
-  mutating func stream(_ events: PageEvents, now: BootInstant) {
+  func stream(_ events: PageEvents, now: BootInstant) {
     (output, written, phase) = (Response.streamHead, 0, .streaming(PageEvents.Cursor()))
     fill(from: events, now: now)
   }
 
   /// Writes the events that there are, as far as the reader takes them.
-  mutating func fill(from events: PageEvents, now: BootInstant) {
+  func fill(from events: PageEvents, now: BootInstant) {
     write(now: now)
     while !isOver, !isWriting, case .streaming(var cursor) = phase {
       let next = events.next(&cursor, atMost: Self.portion)
@@ -93,7 +93,7 @@ struct PageConnection: ~Copyable {
   }
 
   /// Writes as much as the kernel takes.
-  mutating func write(now: BootInstant) {
+  func write(now: BootInstant) {
     let bytes = output
     while isWriting {
       do throws(SystemError) {
@@ -109,7 +109,7 @@ struct PageConnection: ~Copyable {
   }
 
   /// Ends it where it takes too long.
-  mutating func check(now: BootInstant) {
+  func check(now: BootInstant) {
     if let nextMoment, now >= nextMoment { isOver = true }
   }
 }

@@ -9,20 +9,13 @@ package struct PageServer: ~Copyable {
   private let program: any PageProgram
   private var gate: Gate
   private var poller: Poller
-  private var connections: [UniqueBox]
+  private var connections: [PageConnection]
   private var lifetime: PageLifetime
   /// The time before which nothing is accepted, because there are no descriptors left.
   private var restsUntil: BootInstant?
   private static let rest = Duration.milliseconds(100)
   /// Whether a ticket worked at the last look.
   private var hadTicket = true
-
-  /// A connection that an array can hold.
-  private final class UniqueBox {
-    var connection: PageConnection
-
-    init(_ connection: consuming PageConnection) { self.connection = connection }
-  }
 
   /// Listens on 127.0.0.1, on a port that the kernel chooses.
   ///
@@ -59,19 +52,19 @@ package struct PageServer: ~Copyable {
         Poller.Interest(stop, .readable), Poller.Interest(program.events.wakeup.raw, .readable),
         Poller.Interest(listener.raw, restsUntil == nil ? .readable : []),
       ]
-      interests += connections.map { Poller.Interest($0.connection.socket.raw, $0.connection.wanted) }
+      interests += connections.map { Poller.Interest($0.socket.raw, $0.wanted) }
       _ = try poller.wait(&interests, until: nextMoment())
       if !interests[0].ready.isEmpty { return true }
       if !interests[1].ready.isEmpty { program.events.wakeup.clear() }
       let now = BootInstant.now()
       if let moment = restsUntil, now >= moment { restsUntil = nil }
-      for (index, box) in connections.enumerated() { step(box, interests[index + 3].ready, now: now) }
-      connections.removeAll { $0.connection.isOver }
+      for (index, connection) in connections.enumerated() { step(connection, interests[index + 3].ready, now: now) }
+      connections.removeAll { $0.isOver }
       if !interests[2].ready.isEmpty { try accept(now: now) }
       let hasTicket = gate.hasTicket(now: now)
       if hadTicket, !hasTicket { program.endTickets() }
       hadTicket = hasTicket
-      let isShown = connections.contains { $0.connection.isStream }
+      let isShown = connections.contains { $0.isStream }
       let isNeeded = program.isNeeded(isShown: isShown)
       if program.wantsPage(isShown: isShown) {
         program.open(try newAddress())
@@ -83,7 +76,7 @@ package struct PageServer: ~Copyable {
   }
 
   private func nextMoment() -> BootInstant {
-    (connections.compactMap { $0.connection.nextMoment } + [restsUntil].compactMap(\.self)).reduce(lifetime.end, min)
+    (connections.compactMap { $0.nextMoment } + [restsUntil].compactMap(\.self)).reduce(lifetime.end, min)
   }
 
   private mutating func accept(now: BootInstant) throws(SystemError) {
@@ -95,7 +88,7 @@ package struct PageServer: ~Copyable {
       } catch {
         guard error.isDescriptorShortage else { throw error }
         // The oldest connection that is no stream gives its descriptor; without one, the server looks later.
-        guard let oldest = connections.firstIndex(where: { !$0.connection.isStream }) else {
+        guard let oldest = connections.firstIndex(where: { !$0.isStream }) else {
           restsUntil = now + Self.rest
           return
         }
@@ -105,32 +98,32 @@ package struct PageServer: ~Copyable {
       guard let socket else { return }
       guard gate.admits(socket) else { continue }
       if connections.count >= Self.mostConnections {
-        guard let oldest = connections.firstIndex(where: { !$0.connection.isStream }) else { continue }
+        guard let oldest = connections.firstIndex(where: { !$0.isStream }) else { continue }
         connections.remove(at: oldest)
       }
-      connections.append(UniqueBox(PageConnection(socket, now: now)))
+      connections.append(PageConnection(socket, now: now))
     }
   }
 
-  private mutating func step(_ box: UniqueBox, _ ready: Poller.Readiness, now: BootInstant) {
+  private mutating func step(_ connection: PageConnection, _ ready: Poller.Readiness, now: BootInstant) {
     if !ready.isDisjoint(with: [.readable, .hangUp, .failed]) {
-      switch box.connection.read() {
+      switch connection.read() {
       case .unfinished: break
-      case .refused: box.connection.answer(Response(.malformed), now: now)
+      case .refused: connection.answer(Response(.malformed), now: now)
       case .request(let request):
         if let response = response(to: request, now: now) {
-          box.connection.answer(response, now: now)
+          connection.answer(response, now: now)
         } else {
-          box.connection.stream(program.events, now: now)
+          connection.stream(program.events, now: now)
         }
       }
     }
-    if box.connection.isStream {
-      box.connection.fill(from: program.events, now: now)
+    if connection.isStream {
+      connection.fill(from: program.events, now: now)
     } else if ready.contains(.writable) {
-      box.connection.write(now: now)
+      connection.write(now: now)
     }
-    box.connection.check(now: now)
+    connection.check(now: now)
   }
 
   /// The response to a request; nil for the events.

@@ -2,9 +2,11 @@ import MigrationSystem
 
 extension RelayLoop {
   /// The bytes of a joined call in one direction.
-  struct Flow: ~Copyable {
+  struct Flow {
     /// How many bytes of one direction are moved before other connections have their turn.
     private static let turn = 1 << 20
+    /// The most pipes that no flow needs now.
+    private static let mostFree = 16
 
     /// The reason why a flow rests.
     enum Rest: Equatable {
@@ -24,13 +26,16 @@ extension RelayLoop {
     private(set) var rest = Rest.source
 
     /// Moves as many bytes as possible now. Returns how many it has taken, and how many have left.
+    ///
+    /// `free` are the pipes that no flow needs: only a flow whose target is slower than its source keeps one.
     mutating func move(
       from source: borrowing StreamSocket, to target: borrowing StreamSocket, atMost allowance: Int,
-      _ pipes: inout BytePipes
+      _ free: inout [BytePipe]
     ) throws(SystemError) -> (taken: Int, moved: Int) {
       if rest == .over { return (0, 0) }
-      var pipe: BytePipe
-      if let own = self.pipe.take() { pipe = own } else { pipe = try pipes.take() }
+      let known = self.pipe ?? free.popLast()
+      let pipe = if let known { known } else { try BytePipe() }
+      self.pipe = nil
       var (moved, taken) = (0, 0)
       rest = .turn
       while moved < Self.turn {
@@ -58,29 +63,8 @@ extension RelayLoop {
           moved += count
         }
       }
-      if pipe.filled == 0 { pipes.put(pipe) } else { self.pipe = consume pipe }
+      if pipe.filled > 0 { self.pipe = pipe } else if free.count < Self.mostFree { free.append(pipe) }
       return (taken, moved)
-    }
-  }
-
-  /// Pipes that no flow needs now: only a flow whose target is slower than its source keeps one.
-  struct BytePipes: ~Copyable {
-    private static let most = 16
-
-    private final class Box {
-      var pipe: BytePipe?
-      init(_ pipe: consuming BytePipe) { self.pipe = consume pipe }
-    }
-
-    private var free: [Box] = []
-
-    mutating func take() throws(SystemError) -> BytePipe {
-      if let pipe = free.popLast()?.pipe.take() { return pipe }
-      return try BytePipe()
-    }
-
-    mutating func put(_ pipe: consuming BytePipe) {
-      if free.count < Self.most { free.append(Box(pipe)) }
     }
   }
 }

@@ -79,7 +79,8 @@ package final class RelayLoop {
   private let reload: (NewTokens) -> Void
   private let report: (RelayCounters) -> Void
   private var watch: Watch
-  private var pipes = BytePipes()
+  /// The pipes that no flow needs now.
+  private var free: [BytePipe] = []
   private var lines: [RelayTable.ID: Line] = [:]
   private var lastID = RelayLoop.firstLine
   /// The callers of joined calls that go on in this turn of the loop, or wait for their token's next bytes.
@@ -347,8 +348,8 @@ package final class RelayLoop {
   private func move(_ call: Call, atMost part: Int, _ now: Double) {
     let (taken, moved): (Int, Int)
     do throws(SystemError) {
-      let there = try call.there.move(from: call.caller.socket, to: call.receiver.socket, atMost: part, &pipes)
-      let back = try call.back.move(from: call.receiver.socket, to: call.caller.socket, atMost: part, &pipes)
+      let there = try call.there.move(from: call.caller.socket, to: call.receiver.socket, atMost: part, &free)
+      let back = try call.back.move(from: call.receiver.socket, to: call.caller.socket, atMost: part, &free)
       (taken, moved) = (there.taken + back.taken, there.moved + back.moved)
     } catch {
       return lose(call.caller)

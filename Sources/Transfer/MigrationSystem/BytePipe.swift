@@ -1,7 +1,7 @@
 import CSystem
 
 /// A pipe through which the kernel moves bytes from one socket to another, without a copy here.
-package struct BytePipe: ~Copyable {
+package final class BytePipe {
   /// How many bytes it takes at most.
   package static let size = 1 << 20
 
@@ -20,14 +20,14 @@ package struct BytePipe: ~Copyable {
 
   /// Takes bytes out of a socket: 0 after the other end's last byte, nil if there are none yet, or
   /// no room.
-  package mutating func fill(from socket: borrowing StreamSocket, most: Int) throws(SystemError) -> Int? {
+  package func fill(from socket: borrowing StreamSocket, most: Int) throws(SystemError) -> Int? {
     let count = try Self.move(socket.raw, input.raw, min(most, Self.size - filled))
     filled += count ?? 0
     return count
   }
 
   /// Gives bytes to a socket; nil if it accepts none without waiting.
-  package mutating func empty(into socket: borrowing StreamSocket) throws(SystemError) -> Int? {
+  package func empty(into socket: borrowing StreamSocket) throws(SystemError) -> Int? {
     let count = try Self.move(output.raw, socket.raw, filled)
     filled -= count ?? 0
     return count
