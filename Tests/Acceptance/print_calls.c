@@ -9,8 +9,8 @@
 int main(void) {
   for (int number = 0; number < 6; number++) {
     static struct csystem_calls filter;
-    int result = number < 4 ? csystem_write_calls(&filter, number) : csystem_write_receiver_calls(&filter, number - 4);
-    if (result == -1) return 1;
+    if (number < 4) csystem_write_calls(&filter, number);
+    else csystem_write_receiver_calls(&filter, number - 4);
     printf("filter %d\n", number);
     for (size_t index = 0; index < filter.length; index++) {
       const struct sock_filter *one = &filter.code[index];

@@ -21,7 +21,8 @@ static void ask(int report, pid_t parent) {
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1 || getppid() != parent) _exit(1);
   // The parent can read this memory as it reads a program's, even if its own memory is secret.
   prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-  if (csystem_write_calls(&filter, csystem_calls_ask) == -1 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1) _exit(1);
+  csystem_write_calls(&filter, csystem_calls_ask);
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1) _exit(1);
   int listener = csystem_filter_calls(&filter);
   if (listener == -1 || csystem_send_packet(report, "", 1, listener, 1) == -1) _exit(1);
   _exit(fchmodat(AT_FDCWD, "", 0600, 0) == -1 && errno == ENOENT ? 0 : 1);

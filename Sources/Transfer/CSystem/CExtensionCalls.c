@@ -14,8 +14,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#if defined(__x86_64__) || defined(__aarch64__)
-
 // Calls about the process itself, its memory and threads, and the files that it has or may open.
 static const short allowed[] = {
     // Bytes of open files.
@@ -181,7 +179,7 @@ static const struct csystem_call_rule rules[] = {
     RULE(__NR_personality, 0, value, 0xffffffff, EPERM),
 };
 
-int csystem_write_calls(struct csystem_calls *filter, int ways) {
+void csystem_write_calls(struct csystem_calls *filter, int ways) {
   const uint32_t refused = SECCOMP_RET_ERRNO | EPERM, absent = SECCOMP_RET_ERRNO | ENOSYS;
   *filter = (struct csystem_calls){.length = 0};
   if (ways != 0) {
@@ -200,15 +198,5 @@ int csystem_write_calls(struct csystem_calls *filter, int ways) {
   const int asks_truncating = ways & csystem_calls_ask_truncating;
   verdicts[__NR_truncate] = asks_truncating ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW;
   verdicts[call_openat2] = asks_truncating ? absent : SECCOMP_RET_ALLOW;
-  return csystem_write_filter(filter, rules, sizeof rules / sizeof rules[0], verdicts, refused);
+  csystem_write_filter(filter, rules, sizeof rules / sizeof rules[0], verdicts, refused);
 }
-
-#else
-
-int csystem_write_calls(struct csystem_calls *filter, int ways) {
-  (void)ways;
-  *filter = (struct csystem_calls){.length = 0};
-  return -1;
-}
-
-#endif

@@ -13,7 +13,6 @@
 #define OWN_PROCESS 0xfffffffe
 
 struct csystem_calls {
-  // 0 on an architecture without a filter.
   size_t length;
   // The flags of seccomp(2), and the flags that may be missing in an older kernel.
   unsigned long flags, optional_flags;
@@ -29,12 +28,12 @@ enum {
   csystem_calls_ask_truncating = 2,
 };
 
-// Writes the filter of an extension, a list of allowed calls. -1 if this architecture has no filter.
-int csystem_write_calls(struct csystem_calls *filter, int ways);
+// Writes the filter of an extension, a list of allowed calls.
+void csystem_write_calls(struct csystem_calls *filter, int ways);
 
 // Writes the filter of a receiver, a list of refused calls: the calls by which it could act in
 // other programs. With `reaches_services`, it may use the sockets of this machine's services.
-int csystem_write_receiver_calls(struct csystem_calls *filter, int reaches_services);
+void csystem_write_receiver_calls(struct csystem_calls *filter, int reaches_services);
 
 // Filters the calls of this thread from now on. The thread has set `no_new_privs` before.
 // Returns the listener's descriptor if the filter was written to ask, otherwise 0; -1 on failure,

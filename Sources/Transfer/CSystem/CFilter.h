@@ -59,8 +59,7 @@ struct csystem_call_rule {
 void csystem_set_verdicts(uint32_t *verdicts, const short *calls, size_t count, uint32_t verdict);
 
 // Writes a filter. The rules decide about the calls that they name; the verdicts, one for each call
-// up to the newest, decide about all others. `usual` is the most frequent verdict. -1 if this
-// architecture has no filter.
-int csystem_write_filter(
+// up to the newest, decide about all others. `usual` is the most frequent verdict.
+void csystem_write_filter(
     struct csystem_calls *filter, const struct csystem_call_rule *rules, size_t count, const uint32_t *verdicts,
     uint32_t usual);

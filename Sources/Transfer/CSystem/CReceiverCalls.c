@@ -13,8 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#if defined(__x86_64__) || defined(__aarch64__)
-
 // Calls that reach into other processes. The receiver may read memory: it needs that of its child,
 // an extension, and Landlock keeps it from the memory of other processes.
 static const short refused[] = {
@@ -47,7 +45,7 @@ static const struct csystem_call_rule rules[] = {
 };
 enum { rule_count = sizeof rules / sizeof rules[0] };
 
-int csystem_write_receiver_calls(struct csystem_calls *filter, int reaches_services) {
+void csystem_write_receiver_calls(struct csystem_calls *filter, int reaches_services) {
   // Some kernels otherwise slow a filtered process down, so that it cannot guess at its own memory.
   *filter = (struct csystem_calls){.optional_flags = SECCOMP_FILTER_FLAG_SPEC_ALLOW};
   uint32_t verdicts[LAST_CONSIDERED + 1];
@@ -56,18 +54,8 @@ int csystem_write_receiver_calls(struct csystem_calls *filter, int reaches_servi
   SET_VERDICTS(verdicts, without_access, SECCOMP_RET_ERRNO | EACCES);
   SET_VERDICTS(verdicts, missing, SECCOMP_RET_ERRNO | ENOSYS);
   // The rule about sockets is the last rule.
-  return csystem_write_filter(filter, rules, rule_count - (reaches_services != 0), verdicts, SECCOMP_RET_ALLOW);
+  csystem_write_filter(filter, rules, rule_count - (reaches_services != 0), verdicts, SECCOMP_RET_ALLOW);
 }
-
-#else
-
-int csystem_write_receiver_calls(struct csystem_calls *filter, int reaches_services) {
-  (void)reaches_services;
-  *filter = (struct csystem_calls){.length = 0};
-  return -1;
-}
-
-#endif
 
 static int leave_others(struct csystem_calls *filter) {
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ? -1 : csystem_filter_calls(filter);
@@ -95,7 +83,7 @@ static int works(struct csystem_calls *filter, int reaches_services) {
 
 int csystem_leave_others(int reaches_services) {
   struct csystem_calls filter;
-  if (csystem_write_receiver_calls(&filter, reaches_services) == -1) return 0;
+  csystem_write_receiver_calls(&filter, reaches_services);
   if (!works(&filter, reaches_services)) return 0;
   return leave_others(&filter) == -1 ? -1 : 1;
 }

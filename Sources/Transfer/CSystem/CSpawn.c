@@ -42,10 +42,7 @@ static int seal_files(const char *changeable) {
 
 // System calls
 
-int csystem_has_call_filter(void) {
-  struct csystem_calls filter;
-  return csystem_write_calls(&filter, 0) == 0 && prctl(PR_GET_SECCOMP) != -1;
-}
+int csystem_has_call_filter(void) { return prctl(PR_GET_SECCOMP) != -1; }
 
 // Root's rights over files, which all have numbers below 32.
 static const uint32_t file_rights = 1 << CAP_CHOWN | 1 << CAP_DAC_OVERRIDE | 1 << CAP_DAC_READ_SEARCH | 1 << CAP_FOWNER;
