@@ -30,13 +30,10 @@ struct ExtensionChannel: ~Copyable, Sendable {
   private var isPrompt = false
 
   /// Takes ownership of the channel of a process; a stop signal in use signals the wakeup.
-  init(_ channel: consuming Channel, to process: ExtensionProcess, attention: Wakeup) throws(SystemError) {
-    self.init(channel, try Poller(), process, attention)
-  }
-
+  ///
   /// Nothing throws here: Swift 6.2 would destroy the properties of an incomplete value twice.
-  private init(
-    _ channel: consuming Channel, _ poller: consuming Poller, _ process: ExtensionProcess, _ attention: Wakeup
+  init(
+    _ channel: consuming Channel, to process: ExtensionProcess, _ poller: consuming Poller, attention: Wakeup
   ) {
     self.attention = attention
     self.channel = channel

@@ -116,7 +116,7 @@ struct ExtensionLaunch: Sendable {
     var pair = try PacketSocket.pair()
     let process = try ExtensionProcess(
       settings, channel: pair.takeOther().release(), lock: try site.duplicateLock(), output: { observe(.output($0)) })
-    return try ExtensionChannel(Channel(pair.takeOne()), to: process, attention: try Wakeup())
+    return ExtensionChannel(Channel(pair.takeOne()), to: process, try Poller(), attention: try Wakeup())
   }
 
   private func abilities(
