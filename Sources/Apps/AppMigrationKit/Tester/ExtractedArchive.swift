@@ -11,7 +11,42 @@ final class ExtractedArchive: Sendable {
     let staging: Staging
     let export: ArchiveExport<RealDirectory>
     let appender: ItemAppender
-    let reader: Reader
+    let writer: StagingWriter
+    /// Nil if the extension forbids compression.
+    let compression: CompressedSize?
+    let isCancelled: @Sendable () -> Bool
+    var frame = FrameBuffer(capacity: ArchiveSizes().frameCapacity)
+    /// The longest delay of a cancellation.
+    static let longestPause = 0.1
+
+    /// Reads the export, and passes its frames to staging at once, until `isOver`; throws when the export is
+    /// cancelled.
+    mutating func read(until isOver: () -> Bool) throws(Failure) {
+      while !isOver() {
+        if isCancelled() { throw Failure(.stopped, "the export was cancelled") }
+        frame.number += 1
+        // All earlier data is already written.
+        switch export.fill(&frame, written: frame.number) {
+        case .full: try write()
+        case .nothing(let moment):
+          // Appends run on threads that may block; the pauses wait for a file that keeps changing.
+          Thread.sleep(forTimeInterval: min(max(0, (moment ?? 0) - BootInstant.now().seconds), Self.longestPause))
+        }
+      }
+    }
+
+    mutating func write() throws(Failure) {
+      let filled = frame
+      do {
+        try writer.write(filled.bytes.span, entries: 0..<filled.count)
+        try compression?.add(filled)
+      } catch let error as Failure {
+        throw error
+      } catch {
+        throw Failure(.storage, "the archive contradicts itself: \(error)")
+      }
+      frame.removeAll()
+    }
   }
 
   /// The directory with the extracted items.
@@ -34,11 +69,10 @@ final class ExtractedArchive: Sendable {
     let staging = try Staging(ofExportOn: UnsyncedDisk(disk), keys: keys)
     let export = ArchiveExport<RealDirectory>(
       ExportSettings(listener: Listener(), keys: keys, held: HeldItems(), readers: 1))
-    let reader = Reader(
-      export, to: StagingWriter(staging),
-      compression: isCompressible ? CompressedSize() : nil, isCancelled: isCancelled)
     assembly = Mutex(
-      Assembly(staging: staging, export: export, appender: ItemAppender(export: export), reader: reader))
+      Assembly(
+        staging: staging, export: export, appender: ItemAppender(export: export), writer: StagingWriter(staging),
+        compression: isCompressible ? CompressedSize() : nil, isCancelled: isCancelled))
   }
 
   /// Appends an item; returns when it has been read.
@@ -49,9 +83,10 @@ final class ExtractedArchive: Sendable {
         guard let item = item.take() else { return }
         switch consume item {
         case .open(let descriptor):
-          let append = try assembly.appender.begin(descriptor, at: path.bytes)
-          try assembly.reader.read { assembly.appender.isRead(append) }
-          try assembly.appender.end(append)
+          let appender = assembly.appender
+          let append = try appender.begin(descriptor, at: path.bytes)
+          try assembly.read { appender.isRead(append) }
+          try appender.end(append)
         case .symbolicLink(let target, let modified):
           try assembly.appender.appendLink(target: target, modified: modified, at: path.bytes)
         }
@@ -65,66 +100,14 @@ final class ExtractedArchive: Sendable {
   /// Completes the archive; returns the size of the contents, plain and compressed.
   func finish() throws -> (uncompressed: Int, compressed: Int?) {
     try assembly.withLock { assembly in
+      let export = assembly.export
       assembly.appender.finish()
-      try assembly.reader.read { assembly.export.isRead }
-      let finish = assembly.export.result.finish
+      try assembly.read { export.isRead }
+      let finish = export.result.finish
       try assembly.staging.complete(finish) { _ in }
       let plain = Int(finish.total.bytes)
       // A file that changed while it was read has more bytes in the frames than in the archive.
-      return (plain, assembly.reader.compressedSize.map { min($0, plain) })
-    }
-  }
-
-  /// Reads an export, and passes its frames to staging at once.
-  final class Reader {
-    private let source: any FrameSource
-    private let writer: StagingWriter
-    private let compression: CompressedSize?
-    private let isCancelled: @Sendable () -> Bool
-    private var frame = FrameBuffer(capacity: ArchiveSizes().frameCapacity)
-
-    init(
-      _ source: any FrameSource, to writer: StagingWriter, compression: CompressedSize?,
-      isCancelled: @escaping @Sendable () -> Bool
-    ) {
-      self.source = source
-      self.writer = writer
-      self.compression = compression
-      self.isCancelled = isCancelled
-    }
-
-    /// The compressed size of the frames' contents so far; nil if the extension forbids compression.
-    var compressedSize: Int? { compression?.total }
-
-    /// Reads until `isOver`; throws when the export is cancelled.
-    func read(until isOver: () -> Bool) throws(Failure) {
-      while !isOver() {
-        if isCancelled() { throw Failure(.stopped, "the export was cancelled") }
-        frame.number += 1
-        // All earlier data is already written.
-        switch source.fill(&frame, written: frame.number) {
-        case .full: try write()
-        case .nothing(let moment):
-          // Appends run on threads that may block; the pauses wait for a file that keeps changing.
-          Thread.sleep(forTimeInterval: min(max(0, (moment ?? 0) - BootInstant.now().seconds), Self.longestPause))
-        }
-      }
-    }
-
-    /// The longest delay of a cancellation.
-    private static let longestPause = 0.1
-
-    private func write() throws(Failure) {
-      let filled = frame
-      do {
-        try writer.write(filled.bytes.span, entries: 0..<filled.count)
-        try compression?.add(filled)
-      } catch let error as Failure {
-        throw error
-      } catch {
-        throw Failure(.storage, "the archive contradicts itself: \(error)")
-      }
-      frame.removeAll()
+      return (plain, assembly.compression.map { min($0.total, plain) })
     }
   }
 
