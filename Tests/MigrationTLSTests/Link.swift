@@ -72,9 +72,9 @@ struct Link: ~Copyable {
 func carry(from: inout TLSSession, to: inout TLSSession, _ batch: Int) -> Int {
   guard from.pendingOutput > 0, to.inputSpace > 0 else { return 0 }
   return from.send { source in
-    to.receive { target in
-      let count = min(batch, source.count, target.count)
-      source.extracting(first: count).withUnsafeBytes { target.copyMemory(from: $0) }
+    to.receive(atMost: batch) { target in
+      let count = min(source.count, target.count)
+      for index in 0..<count { target[index] = source[index] }
       return count
     }
   }
@@ -93,8 +93,8 @@ extension TLSSession {
 
   /// Receives all of `bytes`.
   mutating func put(_ bytes: [UInt8]) {
-    receive { target in
-      target.copyBytes(from: bytes)
+    receive(atMost: bytes.count) { target in
+      for (index, byte) in bytes.enumerated() { target[index] = byte }
       return bytes.count
     }
   }

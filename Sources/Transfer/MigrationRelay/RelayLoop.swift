@@ -88,7 +88,6 @@ package final class RelayLoop {
   private var restUntil = 0.0
   private var nextTick = 0.0
   private var nextLook = 0.0
-  private var isEnding = false
 
   /// `reload` has another thread read the tokens again, at SIGHUP. `report` is told the counters about once a
   /// second.
@@ -121,8 +120,7 @@ package final class RelayLoop {
           case nil: break
           case .hangUp?: reload(newTokens)
           case .interrupt?, .terminate?:
-            isOver = isEnding
-            isEnding = true
+            isOver = table.isEnding
             act(table.stop(now: BootInstant.now().seconds))
           }
         case Self.tokens:

@@ -98,19 +98,18 @@ extension TLSSession {
   /// The number of bytes of ciphertext that wait to be sent.
   package var pendingOutput: Int { unsafe transport.pointee.output.count }
 
-  /// Whether `write` would take any plaintext.
-  package var canWrite: Bool { pendingOutput < outputMark }
-
-  /// Lets `body` write received ciphertext into the input buffer, as recv(2) does. `body` returns
-  /// the number of bytes.
-  ///
-  /// `body` gets all of `inputSpace`, which must not be 0: read first.
+  /// Lets `body` write at most so many bytes of received ciphertext into the input buffer, as recv(2)
+  /// does. `body` returns the number of bytes. `inputSpace` must not be 0: read first.
   @discardableResult
   package mutating func receive<E: Error>(
-    _ body: (UnsafeMutableRawBufferPointer) throws(E) -> Int
+    atMost limit: Int, _ body: (inout MutableSpan<UInt8>) throws(E) -> Int
   ) throws(E) -> Int {
     precondition(inputSpace > 0, "the input is full: read before more is received")
-    return try unsafe transport.pointee.input.fill(body)
+    return try unsafe transport.pointee.input.fill { (buffer) throws(E) in
+      var memory = unsafe MutableSpan<UInt8>(
+        _unsafeBytes: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(limit)))
+      return try body(&memory)
+    }
   }
 
   /// Lets `body` take pending ciphertext, as send(2) does. `body` returns the number of bytes that
@@ -118,19 +117,6 @@ extension TLSSession {
   @discardableResult
   package mutating func send<E: Error>(_ body: (Span<UInt8>) throws(E) -> Int) throws(E) -> Int {
     try unsafe transport.pointee.output.drain { (bytes) throws(E) in try body(unsafe Span(_unsafeBytes: bytes)) }
-  }
-
-  /// Lets `body` write at most so many bytes of received ciphertext, as the other function of this
-  /// name does.
-  @discardableResult
-  package mutating func receive<E: Error>(
-    atMost limit: Int, _ body: (inout MutableSpan<UInt8>) throws(E) -> Int
-  ) throws(E) -> Int {
-    try unsafe receive { (buffer) throws(E) in
-      var memory = unsafe MutableSpan<UInt8>(
-        _unsafeBytes: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(limit)))
-      return try body(&memory)
-    }
   }
 
   /// The records and key updates without plaintext that the peer has sent since the handshake.
@@ -231,7 +217,7 @@ extension TLSSession {
     precondition(!isClosing, "nothing is written after the close")
     var total = 0
     while total < source.count {
-      guard canWrite else { return total > 0 ? .bytes(total) : .full }
+      guard pendingOutput < outputMark else { return total > 0 ? .bytes(total) : .full }
       try renewKeyIfDue()
       var count = 0
       // One record at most: the context writes partially.
