@@ -1,4 +1,5 @@
 import MigrationArchive
+import MigrationCredentials
 import MigrationEngine
 import MigrationHost
 import MigrationSystem
@@ -8,6 +9,9 @@ import MigrationWire
 
 /// Becoming an app: the app's environment and descriptors, and its view of PEER_HOME.
 enum AppStart {
+  /// The variable with the number and the inode of the socket of the app's broker; CCredentials reads it.
+  private static let socketVariable = "PEER_CREDENTIALS"
+
   /// Becomes an app whose data is in order; returns only after a failure.
   static func become(_ started: AppHome.Started, _ arguments: [[UInt8]], in home: AppHome) -> Failure {
     let bundle = started.app.bundle
@@ -19,8 +23,8 @@ enum AppStart {
     do {
       if case .clip = bundle.role { try narrow(started.app, home: home.path, keys: keys) }
       if let credentials {
-        variables.merge(credentials.variables) { _, new in new }
-        try credentials.keepOnExec()
+        variables[socketVariable] = "\(credentials.raw):\(try credentials.descriptor.status().inode)"
+        try credentials.descriptor.keepOnExec()
       }
       try started.lock.keepOnExec()
     } catch {
@@ -32,10 +36,11 @@ enum AppStart {
     return Failure(error)
   }
 
-  /// The app's access to its credentials; nil, with a note, if it cannot have any.
-  private static func credentials(of bundle: AppBundle, home: String, keys: [UInt8]?) -> CredentialSocket? {
+  /// The socket of the broker of the app's credentials; nil, with a note, if it cannot have any.
+  private static func credentials(of bundle: AppBundle, home: String, keys: [UInt8]?) -> SharedDescriptor? {
     do {
-      return try CredentialSocket(bundle, home: home, keys: keys)
+      let storage = CredentialVault(home: Array(home.utf8), keys: keys)
+      return SharedDescriptor(try CredentialBroker.start(for: CredentialPrincipal(bundle), storage: storage))
     } catch {
       note("\(bundle.identifier) finds no credentials: \(error)")
       return nil
