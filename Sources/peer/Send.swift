@@ -219,7 +219,8 @@ func runSend(_ options: SendOptions, _ output: Output) throws(Failure) -> Transf
   let interruption = try Interruption()
   try prepareProcess()
   let home = try Home.forRecords()
-  selection.leaveOutRecords(in: home, of: options.sources)
+  let own = [Via.folderName, ItemList.File.name(.sender), ItemList.File.name(.receiver)].map { Array($0.utf8) }
+  selection.leaveOut(recordsIn: home, besides: own, of: options.sources)
   try interruption.watch()
   interruption.tell { _ in output.hurry() }
   let listFile = try ItemList.File(options.report, in: home, .sender)
@@ -328,20 +329,6 @@ extension Selection {
         exclusions.append(
           lines: try Self.lines("standard input") { () throws(SystemError) in try Descriptor.standardInput() })
       }
-    }
-  }
-
-  /// Leaves out this program's own records, if a source contains them: this run changes them until its
-  /// end, and another device with the same keys would pass for this one.
-  mutating func leaveOutRecords(in home: [UInt8], of sources: [[UInt8]]) {
-    guard let home = try? Directory.open(home).canonicalPath() else { return }
-    for source in sources {
-      guard let place = try? Directory.open(source).canonicalPath(), let root = try? SourceRoot(path: source),
-        home == place || home.starts(with: place + Array("/".utf8))
-      else { continue }
-      let inside = root.name + home.dropFirst(place.count) + Array("/".utf8)
-      let own = [Via.folderName, ItemList.File.name(.sender), ItemList.File.name(.receiver)].map { Array($0.utf8) }
-      for entry in TransferStore.entries + own { leaveOut(inside + entry) }
     }
   }
 

@@ -20,7 +20,8 @@ import Testing
     scratch.makeDirectory(".cache")
     let apps = [
       MovableApp(
-        .flatpak, identifier: "org.signal.Signal", name: "Signal", isIdentity: true, inUse: "signal, process 7")
+        .flatpak, identifier: "org.signal.Signal", name: "Signal", isIdentity: true, needs: ["org.gnome.keyring"],
+        inUse: "signal, process 7")
     ]
     var inventory = try Inventory(of: SharedDirectory(try Directory.open(scratch.path)), apps: apps)
     try inventory.measure(until: StopSignal())
@@ -84,6 +85,7 @@ import Testing
       text.contains(
         #"{"number":2,"chosen":true,"kind":"folder","name":"Documents","key":"documents","mayRun":false,"#
           + #""secret":false,"items":2,"bytes":3000}"#))
+    expect(text.contains(#""needs":["org.gnome.keyring"]"#))
     expect(text.hasSuffix(#""leftOut":[{"path":".cache","reason":"a cache, which programs make again"}]}"#))
   }
 

@@ -47,6 +47,21 @@ import Testing
     for event in await receiver.log.all() { if case .code = event { Issue.record("the code was told") } }
   }
 
+  @Test func `a source that contains the sender's memory is sent without its records, twice`() async throws {
+    let tree = makeTree(size: 10)
+    source.write("tree/memory/letter", [1])
+    for _ in 1...2 {
+      let receiver = WaitingReceiver(into: destination.path("in")) { $0.existing = .update }
+      let sender = RunningSender(tree.path, to: try await receiver.target(), code: try await receiver.code()) {
+        $0.memory = PeerPath(tree.path + "/memory")
+      }
+      expect(try await sender.task.value.get().isComplete)
+      expect(try await receiver.task.value.get().isComplete)
+      let arrived = try FileManager.default.contentsOfDirectory(atPath: destination.path("in/tree/memory"))
+      expect(arrived, is: ["letter"])
+    }
+  }
+
   @Test func `a transfer above the maximum is refused, and a transfer of the maximum is accepted`() async throws {
     let tree = makeTree()
     for (most, isTaken) in [(UInt64(100), false), (1 << 40, true)] {

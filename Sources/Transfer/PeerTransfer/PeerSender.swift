@@ -94,7 +94,8 @@ public final class PeerSender: Sendable {
     return try await running.perform("send") { [self] (running) throws(Failure) in
       guard !paths.isEmpty else { throw Failure(.usage, "no path to send", hint: "Name a path.") }
       let store = try options.memory.map { path throws(Failure) in try path.memory() }
-      let selection = options.selection
+      var selection = options.selection
+      if let memory = options.memory { selection.leaveOut(recordsIn: memory.bytes, of: paths.map(\.bytes)) }
       for warning in selection.warnings { running.buffer.add(.notice(warning)) }
       var transfer = try options.transfer
       let (place, search) = try target.route

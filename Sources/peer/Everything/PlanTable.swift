@@ -131,7 +131,7 @@ extension Inventory.Entry {
       case .app(let app):
         [
           "kind": app.kind.rawValue, "name": app.name, "identifier": app.identifier, "version": "",
-          "store": "", "identity": app.isIdentity, "inUse": IfGiven(app.inUse),
+          "store": "", "identity": app.isIdentity, "inUse": IfGiven(app.inUse), "needs": app.needs,
         ]
       }
     if let linkTarget { members = members + ["linkTarget": FileName(linkTarget)] }

@@ -1,6 +1,6 @@
 // The screens of the old computer.
 
-import { alarm, button, el, field, group, heading, isShown, keepingFocus, live, onUpdate, refresh, row, size } from "/elements.js";
+import { alarm, button, commas, el, field, group, heading, isShown, keepingFocus, live, onUpdate, refresh, row, size } from "/elements.js";
 import { name as named, said, told } from "/foreign.js";
 import { entry, relayForm } from "/new.js";
 import { call, go, look, reply, stopButton } from "/page.js";
@@ -124,7 +124,9 @@ export function choose() {
     el("div", { class: "foot" }, live(() => {
       const chosen = entries.filter((one) => run.chosen.has(one.number));
       const measured = entries.filter((one) => one.bytes !== null).length;
-      return el("div", {}, el("p", {}, T.chosen(chosen.filter((one) => !isEmpty(one)).length, size(sum(chosen))),
+      const needing = (one) => chosen.filter((other) => one.identifier && other.needs?.includes(one.identifier)).map((other) => named(other.name));
+      const without = entries.filter((one) => !run.chosen.has(one.number) && needing(one).length);
+      return el("div", {}, ...without.map((one) => el("p", { class: "box" }, T.needed(named(one.name), commas(needing(one))))), el("p", {}, T.chosen(chosen.filter((one) => !isEmpty(one)).length, size(sum(chosen))),
         run.question ? null : [" ", el("span", { class: "quiet" }, T.measuring(measured, entries.length))]), run.question?.mistake ? alarm(T.again) : null);
     }), row(onward, stopButton())),
   ];

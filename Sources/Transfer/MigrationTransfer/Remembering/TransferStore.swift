@@ -258,7 +258,7 @@ package final class TransferStore: Sendable {
   private static let folder = Array(folderName.utf8)
 
   /// What a store keeps in its home: it belongs to this device alone, and changes during a transfer.
-  package static var entries: [[UInt8]] {
+  static var entries: [[UInt8]] {
     let files = [sourcesFile, clockFile]
     return [folder, devicesFolder, codesFolder, destinationsFolder] + files + files.map { $0 + Array(".new".utf8) }
   }
