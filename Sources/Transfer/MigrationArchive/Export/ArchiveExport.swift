@@ -54,7 +54,7 @@ package final class ArchiveExport<Source: SourceDirectory>: FrameSource {
     var captured: [Int: Generation] = [:]
     /// The states in which such items were left out.
     var uncaptured: [Int: Generation] = [:]
-    var folders = LeftOutFolders()
+    var folders = UnchangedFolders()
   }
 
   package let settings: ExportSettings

@@ -1,6 +1,6 @@
 /// The directories of a batch that the destination has unchanged. Such a directory is in the
 /// archive only if an item in it is. Several readers decide about one tree, in any order.
-struct LeftOutFolders: Sendable {
+struct UnchangedFolders: Sendable {
   private enum State {
     case leftOut
     /// An item in the directory is in the archive, and so are all directories above the item.
