@@ -3,6 +3,8 @@ import MigrationWire
 /// The purpose of a sender's dial attempts, the step after a failed attempt, and the time to give
 /// up.
 struct DialPlan: Sendable {
+  typealias Facts = SenderEngine.Facts
+
   enum Aim: Sendable {
     /// To pair with the code.
     case pair
@@ -110,10 +112,10 @@ struct DialPlan: Sendable {
   var isGreeting: Bool { if case .greet = aim { true } else { false } }
 
   /// The addresses of the target are known.
-  mutating func tellAddress(_ first: String, _ actions: inout [SenderEngine.Action]) {
+  mutating func tellAddress(_ first: String, _ facts: inout Facts) {
     guard !isAddressTold else { return }
     isAddressTold = true
-    actions.append(.tell(.connecting(address: first)))
+    facts.act(.tell(.connecting(address: first)))
   }
 
   /// When to try again; `last` is the result of the previous attempt.
@@ -128,16 +130,14 @@ struct DialPlan: Sendable {
   }
 
   /// A dial attempt has failed.
-  mutating func failed(
-    _ failure: SenderEngine.DialFailure, _ spread: Double, now: Double, _ actions: inout [SenderEngine.Action]
-  ) -> Step {
+  mutating func failed(_ failure: SenderEngine.DialFailure, _ spread: Double, _ facts: inout Facts) -> Step {
     // A device that was only found by a search may answer anything; its answer does not end the
     // run.
     if case .failed(let failure) = failure, isReturn, case .found = place {
-      return passOn(isStranger: true, spread, now, failure.message, &actions) ?? .end(failure)
+      return passOn(isStranger: true, spread, failure.message, &facts) ?? .end(failure)
     }
     switch (aim, failure) {
-    case (_, .queued(let place)): return queue(at: place, spread, now, &actions)
+    case (_, .queued(let place)): return queue(at: place, spread, &facts)
     case (_, .failed(let failure)), (.pair, .unresolved(let failure)), (.pair, .unreached(let failure, _)):
       return .end(failure)
     case (_, .stopped): return .end(Failure.interrupted(by: .interrupted))
@@ -146,36 +146,33 @@ struct DialPlan: Sendable {
       aim = .greet(other, others: [], device)
       return .dial
     case (.greet(_, _, let device), .forgotten):
-      actions.append(.tell(.notice("the other device knows this one no more: it needs a code")))
+      facts.act(.tell(.notice("the other device knows this one no more: it needs a code")))
       return .askCode(device)
-    case (.greet(_, _, let device), .absent(let reason)): return awaitReturn(of: device, reason, spread, now, &actions)
-    case (.greet, .unresolved(let failure)): return again(spread, now, orElse: failure)
+    case (.greet(_, _, let device), .absent(let reason)): return awaitReturn(of: device, reason, spread, &facts)
+    case (.greet, .unresolved(let failure)): return again(spread, facts.now, orElse: failure)
     case (.greet, .unreached(let failure, let reason)), (.greet, .turnedAway(let failure, let reason)):
-      let step = again(spread, now, orElse: failure)
-      tellTrial(step, "the other device cannot be reached yet (\(reason)); trying again", &actions)
+      let step = again(spread, facts.now, orElse: failure)
+      tellTrial(step, "the other device cannot be reached yet (\(reason)); trying again", &facts)
       return step
     case (.pair, .turnedAway(let failure, _)):
-      let step = again(spread, now, orElse: failure)
-      tellTrial(step, "the other device is busy; trying again", &actions)
+      let step = again(spread, facts.now, orElse: failure)
+      tellTrial(step, "the other device is busy; trying again", &facts)
       return step
-    case (_, .unresolved(let failure)): return missed(spread, now, failure.message, &actions)
+    case (_, .unresolved(let failure)): return missed(spread, failure.message, &facts)
     case (_, .unreached(_, let reason)), (_, .turnedAway(_, let reason)), (_, .absent(let reason)):
-      return missed(spread, now, reason, &actions)
+      return missed(spread, reason, &facts)
     case (.resume(_, let others), .stranger(let key)):
       // Only now the key shows which of several receivers it is; the connection was made with the
       // key of the newest transfer.
       guard let other = others.first(where: { $0.receiver == key }) else {
-        return passOn(isStranger: true, spread, now, Self.otherDevice, &actions) ?? .pair
+        return passOn(isStranger: true, spread, Self.otherDevice, &facts) ?? .pair
       }
       aim = .resume(other, others: [])
       return .dial
     case (_, .stranger):
-      return passOn(isStranger: true, spread, now, Self.otherDevice, &actions) ?? .end(Failure.otherKey)
+      return passOn(isStranger: true, spread, Self.otherDevice, &facts) ?? .end(Failure.otherKey)
     case (.resume(let transfer, let others), .forgotten):
-      actions += [
-        .tell(.notice(Self.isForgotten)),
-        .forget(transfer.identifier),
-      ]
+      facts.actions += [.tell(.notice(Self.isForgotten)), .forget(transfer.identifier)]
       guard let other = others.first else { return .pair }
       aim = .resume(other, others: Array(others.dropFirst()))
       return .dial
@@ -186,45 +183,40 @@ struct DialPlan: Sendable {
   /// A known device does not wait at the relay: either of both may have just started, and comes back
   /// within seconds. Later, only a code tells whether it is the other device that has forgotten this one.
   private mutating func awaitReturn(
-    of device: DeviceAddress, _ reason: String, _ spread: Double, _ now: Double,
-    _ actions: inout [SenderEngine.Action]
+    of device: DeviceAddress, _ reason: String, _ spread: Double, _ facts: inout Facts
   ) -> Step {
-    let end = isAwaitedUntil ?? now + min(Self.patienceBeforeReady, patience)
+    let end = isAwaitedUntil ?? facts.now + min(Self.patienceBeforeReady, patience)
     isAwaitedUntil = end
-    guard now < end, let pause = backoff.next(now: now, spread: spread) else {
-      actions.append(.tell(.notice("the other device is not there, or knows this one no more: it needs a code")))
+    guard facts.now < end, let pause = backoff.next(now: facts.now, spread: spread) else {
+      facts.act(.tell(.notice("the other device is not there, or knows this one no more: it needs a code")))
       return .askCode(device)
     }
-    let step = Step.wait(until: min(now + pause, end))
-    tellTrial(step, "the other device cannot be reached yet (\(reason)); trying again", &actions)
+    let step = Step.wait(until: min(facts.now + pause, end))
+    tellTrial(step, "the other device cannot be reached yet (\(reason)); trying again", &facts)
     return step
   }
 
   /// The receiver is there, and serves others first. The sender waits for as long as the line is
   /// there; only from then on the time to give up counts.
-  private mutating func queue(
-    at place: UInt16, _ spread: Double, _ now: Double, _ actions: inout [SenderEngine.Action]
-  ) -> Step {
-    if toldPlace != place { actions.append(.tell(.queued(place: place))) }
+  private mutating func queue(at place: UInt16, _ spread: Double, _ facts: inout Facts) -> Step {
+    if toldPlace != place { facts.act(.tell(.queued(place: place))) }
     toldPlace = place
-    backoff = Backoff(now: now, patience: patience)
-    return .wait(until: now + ReadyLimits.pause(atPlace: Int(place)) * (1 - spread / 4))
+    backoff = Backoff(now: facts.now, patience: patience)
+    return .wait(until: facts.now + ReadyLimits.pause(atPlace: Int(place)) * (1 - spread / 4))
   }
 
   /// The sender has looked for devices, because the transfer's receiver was not at its last
   /// address.
-  mutating func looked(
-    _ found: [DeviceAddress], _ spread: Double, now: Double, _ actions: inout [SenderEngine.Action]
-  ) -> Step {
+  mutating func looked(_ found: [DeviceAddress], _ spread: Double, _ facts: inout Facts) -> Step {
     guard case .nearby(var round) = route else { return .dial }
     let step = round.looked(found)
     route = .nearby(round)
-    return step == .dial ? .dial : retry(spread, now, "no device is waiting on this network", &actions)
+    return step == .dial ? .dial : retry(spread, "no device is waiting on this network", &facts)
   }
 
   /// Tells the user, once, that the sender looks for devices.
-  mutating func tellLook(_ actions: inout [SenderEngine.Action]) {
-    if !isLookTold { actions.append(.tell(.looking)) }
+  mutating func tellLook(_ facts: inout Facts) {
+    if !isLookTold { facts.act(.tell(.looking)) }
     isLookTold = true
   }
 
@@ -234,19 +226,15 @@ struct DialPlan: Sendable {
   private static let otherDevice = "another device is there"
 
   /// The sender has not reached the receiver, which may be there all the same.
-  private mutating func missed(
-    _ spread: Double, _ now: Double, _ reason: String, _ actions: inout [SenderEngine.Action]
-  ) -> Step {
-    passOn(isStranger: false, spread, now, reason, &actions) ?? retry(spread, now, reason, &actions)
+  private mutating func missed(_ spread: Double, _ reason: String, _ facts: inout Facts) -> Step {
+    passOn(isStranger: false, spread, reason, &facts) ?? retry(spread, reason, &facts)
   }
 
   /// Continues with the next device nearby; nil where the user has named a device.
   ///
   /// A new transfer replaces that of an earlier run only if every device that was found is a
   /// different one: a busy or silent device may be the right one.
-  private mutating func passOn(
-    isStranger: Bool, _ spread: Double, _ now: Double, _ reason: String, _ actions: inout [SenderEngine.Action]
-  ) -> Step? {
+  private mutating func passOn(isStranger: Bool, _ spread: Double, _ reason: String, _ facts: inout Facts) -> Step? {
     guard case .nearby(var round) = route else { return nil }
     let step = round.failed(isStranger: isStranger)
     route = .nearby(round)
@@ -254,26 +242,23 @@ struct DialPlan: Sendable {
     case (.dial, _): return .dial
     case (.look, _): return .look
     case (.end, .resume) where round.areStrangers:
-      actions.append(
-        .tell(.notice("no device here has the earlier transfer; everything is sent again")))
+      facts.act(.tell(.notice("no device here has the earlier transfer; everything is sent again")))
       return .pairNearby(round.found)
-    case (.end, _): return retry(spread, now, reason, &actions)
+    case (.end, _): return retry(spread, reason, &facts)
     }
   }
 
-  private mutating func retry(
-    _ spread: Double, _ now: Double, _ reason: String, _ actions: inout [SenderEngine.Action]
-  ) -> Step {
-    let step = pause(spread, now: now, last: reason)
-    tellTrial(step, "the other device cannot be reached yet (\(reason)); trying again", &actions)
+  private mutating func retry(_ spread: Double, _ reason: String, _ facts: inout Facts) -> Step {
+    let step = pause(spread, now: facts.now, last: reason)
+    tellTrial(step, "the other device cannot be reached yet (\(reason)); trying again", &facts)
     return step
   }
 
   /// Tells the user, once, that the sender tries again.
-  private mutating func tellTrial(_ step: Step, _ notice: String, _ actions: inout [SenderEngine.Action]) {
+  private mutating func tellTrial(_ step: Step, _ notice: String, _ facts: inout Facts) {
     guard case .wait = step, !isTrialTold else { return }
     isTrialTold = true
-    actions.append(.tell(.notice(notice)))
+    facts.act(.tell(.notice(notice)))
   }
 }
 

@@ -3,11 +3,11 @@ import MigrationWire
 /// The reports about the parts of a plan to the sender's user and to the receiver.
 extension SenderEngine.Facts {
   /// The receiver has judged a part.
-  mutating func take(_ judged: Verdict.Judgement, of part: UInt16, _ actions: inout [SenderEngine.Action]) {
+  mutating func take(_ judged: Verdict.Judgement, of part: UInt16) {
     guard let summary = summaries?[Int(part)] else { preconditionFailure("a verdict answers a plan") }
     transfer[part].begin()
     switch judged {
-    case .refused(let close): noteFailure(of: part, by: fault(told: close, of: part), &actions)
+    case .refused(let close): noteFailure(of: part, by: fault(told: close, of: part))
     case .taken(let without):
       let names = without.map { summary.contents.roots[Int($0.root)].name }
       transfer[part].refusedRoots = names
@@ -17,7 +17,7 @@ extension SenderEngine.Facts {
       }
     case .finished:
       actions += transfer[part].takeEarlierNames().map { .tell($0, part: part) }
-      tellEnd(of: part, &actions)
+      tellEnd(of: part)
     }
   }
 
@@ -31,16 +31,16 @@ extension SenderEngine.Facts {
   }
 
   /// A part has failed, of which the user hears where there are several.
-  mutating func noteFailure(of part: UInt16, by fault: Failure, _ actions: inout [SenderEngine.Action]) {
+  mutating func noteFailure(of part: UInt16, by fault: Failure) {
     transfer[part].fail(by: fault)
     guard let summaries, summaries.count > 1 else { return }
-    actions.append(.tell(.partEnded(PartEnd(part, Part(summaries[Int(part)]).name, fault))))
+    act(.tell(.partEnded(PartEnd(part, Part(summaries[Int(part)]).name, fault))))
   }
 
   /// Tells the user that one of several parts has arrived, in this run or an earlier one.
-  func tellEnd(of part: UInt16, _ actions: inout [SenderEngine.Action]) {
+  mutating func tellEnd(of part: UInt16) {
     guard let summaries, summaries.count > 1, case .success(let result)? = transfer[part].outcome else { return }
-    actions.append(.tell(.partEnded(PartEnd(part, Part(summaries[Int(part)]).name, result))))
+    act(.tell(.partEnded(PartEnd(part, Part(summaries[Int(part)]).name, result))))
   }
 }
 

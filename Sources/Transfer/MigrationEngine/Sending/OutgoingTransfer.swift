@@ -15,8 +15,12 @@ extension SenderEngine {
     private var toldRelay: String?
     private var isPlainTold = false
     private var isEstimateTold = false
+    /// The time of the event that is being handled, and the actions for it.
+    var (now, actions) = (0.0, [Action]())
 
     init(_ settings: Settings) { self.settings = settings }
+
+    mutating func act(_ action: Action) { actions.append(action) }
 
     func contents(of part: UInt16) -> Offer.Contents? { summaries?[Int(part)].contents }
 
@@ -26,27 +30,25 @@ extension SenderEngine {
     }
 
     /// Tells the user through which relay a plan goes.
-    mutating func tellRelay(_ relay: String?, _ plan: Plan, _ actions: inout [Action]) {
+    mutating func tellRelay(_ relay: String?, _ plan: Plan) {
       if let relay, relay != toldRelay {
-        actions.append(.tell(.relayed(through: relay, bytes: plan.estimate.bytes)))
+        act(.tell(.relayed(through: relay, bytes: plan.estimate.bytes)))
       }
       toldRelay = relay
     }
 
     /// Tells a user who has asked for compression why nothing is compressed.
-    mutating func tellPlain(_ obstacle: String?, _ actions: inout [Action]) {
+    mutating func tellPlain(_ obstacle: String?) {
       guard settings.compression == .always, let obstacle, !isPlainTold else { return }
       isPlainTold = true
-      actions.append(.tell(.notice(obstacle)))
+      act(.tell(.notice(obstacle)))
     }
 
     /// Tells the user how wrong the exporter's estimate was, if the difference matters.
-    mutating func tellEstimate(
-      _ expected: ExpectedTotal, _ actual: UInt64, of contents: Offer.Contents, _ actions: inout [Action]
-    ) {
+    mutating func tellEstimate(_ expected: ExpectedTotal, _ actual: UInt64, of contents: Offer.Contents) {
       guard !isEstimateTold, let correction = expected.correction(actual, of: contents) else { return }
       isEstimateTold = true
-      actions.append(.tell(.notice(correction)))
+      act(.tell(.notice(correction)))
     }
   }
 

@@ -2,182 +2,170 @@ import MigrationWire
 
 /// The beginning of a run, and the connection to the receiver.
 extension SenderEngine {
-  mutating func begin(_ actions: inout [Action]) {
+  mutating func begin() {
     guard case .idle = phase else { return }
     phase = .lookingUp
-    actions += [.walk, .lookUpUnfinished]
+    facts.actions += [.walk, .lookUpUnfinished]
   }
 
   /// The walk has ended.
-  mutating func walked(_ result: Result<[SourceSummary], Failure>, _ now: Double, _ actions: inout [Action]) {
+  mutating func walked(_ result: Result<[SourceSummary], Failure>) {
     switch result {
     case .success(let summaries):
       facts.summaries = summaries
-      converse(now, &actions) { (session, facts, actions) throws(Failure) in
-        session.planIfReady(&facts, &actions)
-      }
-    case .failure(let fault): unwalked(fault, now, &actions)
+      converse { (session, facts) throws(Failure) in session.planIfReady(&facts) }
+    case .failure(let fault): unwalked(fault)
     }
   }
 
   /// There is nothing to send. The user learns this without entering a code or waiting for the
   /// other device.
-  private mutating func unwalked(_ fault: Failure, _ now: Double, _ actions: inout [Action]) {
+  private mutating func unwalked(_ fault: Failure) {
     switch phase {
     // The result of an earlier run is reported all the same.
     case .lookingUp: abandoned = abandoned ?? fault
     // A receiver that waits for the transfer is told, if it is there.
     case .dialing(let plan) where plan.isReturn:
       abandoned = abandoned ?? fault
-      prepareFinish(.failure(fault), stopsDialing: false, now, &actions)
-    default: abandon(fault, now, &actions)
+      prepareFinish(.failure(fault), stopsDialing: false)
+    default: abandon(fault)
     }
   }
 
   /// The transfers that earlier runs have begun are known, newest first.
-  mutating func lookedUp(
-    _ result: Result<[EarlierTransfer], Failure>, _ devices: [KnownDevice], _ now: Double, _ actions: inout [Action]
-  ) {
+  mutating func lookedUp(_ result: Result<[EarlierTransfer], Failure>, _ devices: [KnownDevice]) {
     guard case .lookingUp = phase else { return }
     facts.devices = devices
     switch result {
-    case .failure(let fault): prepareFinish(.failure(abandoned ?? fault), now, &actions)
-    case .success(let transfers): goOn(with: transfers[...], now, &actions)
+    case .failure(let fault): prepareFinish(.failure(abandoned ?? fault))
+    case .success(let transfers): goOn(with: transfers[...])
     }
   }
 
   /// Continues the newest of these transfers. A done transfer ends the run, unless the receiver is
   /// a known device: then the run goes on with the next transfer, which sends newer data.
-  private mutating func goOn(
-    with transfers: ArraySlice<EarlierTransfer>, _ now: Double, _ actions: inout [Action]
-  ) {
+  private mutating func goOn(with transfers: ArraySlice<EarlierTransfer>) {
     guard let newest = transfers.first, newest.isDone else {
-      if let abandoned { return prepareFinish(.failure(abandoned), now, &actions) }
-      return continueOrPair(transfers, now, &actions)
+      if let abandoned { return prepareFinish(.failure(abandoned)) }
+      return continueOrPair(transfers)
     }
     facts.transfer = OutgoingTransfer(newest)
     for number in newest.parts.indices.map({ UInt16($0) }) {
-      actions += facts.transfer[number].takeEarlierNames().map { .tell($0, part: number) }
+      facts.actions += facts.transfer[number].takeEarlierNames().map { .tell($0, part: number) }
     }
     guard let outcome = facts.transfer.outcome(of: newest.parts.count) else { return }
     guard abandoned == nil, case .success(let result) = outcome,
       facts.devices.contains(where: { $0.receiver == newest.receiver })
-    else { return conclude(outcome, now, &actions) }
-    actions += [.tell(.notice(result.earlierClause)), .forget(newest.identifier)]
+    else { return conclude(outcome) }
+    facts.actions += [.tell(.notice(result.earlierClause)), .forget(newest.identifier)]
     facts.transfer = OutgoingTransfer()
-    goOn(with: transfers.dropFirst(), now, &actions)
+    goOn(with: transfers.dropFirst())
   }
 
-  private mutating func continueOrPair(
-    _ transfers: ArraySlice<EarlierTransfer>, _ now: Double, _ actions: inout [Action]
-  ) {
-    guard let newest = transfers.first else { return beginPairing(&actions) }
-    actions.append(.tell(.connecting(address: settings.target ?? newest.address)))
-    dial(DialPlan(.resume(newest, others: Array(transfers.dropFirst())), settings, now: now), &actions)
+  private mutating func continueOrPair(_ transfers: ArraySlice<EarlierTransfer>) {
+    guard let newest = transfers.first else { return beginPairing() }
+    act(.tell(.connecting(address: settings.target ?? newest.address)))
+    dial(DialPlan(.resume(newest, others: Array(transfers.dropFirst())), settings, now: now))
   }
 
   /// There is nothing to continue.
-  private mutating func beginPairing(_ actions: inout [Action]) {
-    guard settings.looksAround else { return probe(.target, &actions) }
-    actions.append(.tell(.looking))
-    look(nil, &actions)
+  private mutating func beginPairing() {
+    guard settings.looksAround else { return probe(.target) }
+    act(.tell(.looking))
+    look(nil)
   }
 
-  mutating func probe(_ place: DialTarget, _ actions: inout [Action]) {
+  mutating func probe(_ place: DialTarget) {
     phase = .probing
-    actions.append(.probe(place))
+    act(.probe(place))
   }
 
   /// The result of the probe is known. A known device is greeted first; for any other the user is
   /// asked for the code, only now.
-  mutating func probed(
-    _ result: Result<DeviceAddress, ProbeFailure>, _ now: Double, _ actions: inout [Action]
-  ) {
+  mutating func probed(_ result: Result<DeviceAddress, ProbeFailure>) {
     guard case .probing = phase else { return }
     switch result {
     case .success(let device):
       let isLikely = { (known: KnownDevice) in known.host == device.host || known.label == device.name }
       let devices = facts.devices.filter(isLikely) + facts.devices.filter { !isLikely($0) }
-      guard let first = devices.first else { return askCode(device, &actions) }
-      dial(DialPlan(.greet(first, others: Array(devices.dropFirst()), device), settings, now: now), &actions)
-    case .failure(let failure): prepareFinish(.failure(Failure(failure)), now, &actions)
+      guard let first = devices.first else { return askCode(device) }
+      dial(DialPlan(.greet(first, others: Array(devices.dropFirst()), device), settings, now: now))
+    case .failure(let failure): prepareFinish(.failure(Failure(failure)))
     }
   }
 
-  private mutating func askCode(_ device: DeviceAddress, _ actions: inout [Action]) {
+  private mutating func askCode(_ device: DeviceAddress) {
     phase = .askingCode
-    actions.append(.askCode(device))
+    act(.askCode(device))
   }
 
-  mutating func codeEntered(
-    _ result: Result<PairingCode, Failure>, _ now: Double, _ actions: inout [Action]
-  ) {
+  mutating func codeEntered(_ result: Result<PairingCode, Failure>) {
     guard case .askingCode = phase else { return }
     switch result {
     case .success(let code):
       phase = .deriving
-      actions.append(.deriveSecret(code))
-    case .failure(let failure): prepareFinish(.failure(failure), now, &actions)
+      act(.deriveSecret(code))
+    case .failure(let failure): prepareFinish(.failure(failure))
     }
   }
 
   /// The code's secret is computed. Only now does the sender dial the receiver: a busy one keeps a
   /// place only for senders that do not hesitate.
-  mutating func derived(_ fault: Failure?, _ now: Double, _ actions: inout [Action]) {
+  mutating func derived(_ fault: Failure?) {
     guard case .deriving = phase else { return }
-    if let fault { return prepareFinish(.failure(fault), now, &actions) }
-    dial(DialPlan(.pair, settings, now: now), &actions)
+    if let fault { return prepareFinish(.failure(fault)) }
+    dial(DialPlan(.pair, settings, now: now))
   }
 
-  mutating func dial(_ plan: DialPlan, _ actions: inout [Action]) {
+  mutating func dial(_ plan: DialPlan) {
     phase = .dialing(plan)
-    actions.append(.dial(plan.purpose, at: plan.place))
+    act(.dial(plan.purpose, at: plan.place))
   }
 
   /// The addresses of the target are known.
-  mutating func dialing(_ first: String, _ actions: inout [Action]) {
+  mutating func dialing(_ first: String) {
     guard case .dialing(var plan) = phase else { return }
-    plan.tellAddress(first, &actions)
+    plan.tellAddress(first, &facts)
     phase = .dialing(plan)
   }
 
   /// The receiver is connected: a session begins, unless the run is already ending.
-  mutating func met(_ meeting: Meeting, _ now: Double, _ actions: inout [Action]) {
+  mutating func met(_ meeting: Meeting) {
     let connection = meeting.connection
-    actions.append(.converse(connection))
+    act(.converse(connection))
     guard case .dialing(let plan) = phase else {
-      if let abandoned { actions.append(.say(connection, .close(abandoned.close))) }
-      return actions.append(.close(connection, until: now + EndLimits.lastMessages))
+      if let abandoned { act(.say(connection, .close(abandoned.close))) }
+      return act(.close(connection, until: now + EndLimits.lastMessages))
     }
     if case .resume(let transfer, _) = plan.aim { facts.transfer = OutgoingTransfer(transfer) }
     let session = SenderSession(
       nextSession(), meeting, isReturn: plan.isReturn && !plan.isGreeting, isGreeting: plan.isGreeting, now: now)
     phase = .inSession(session, plan)
-    actions.append(.say(connection, .greeting(settings.greeting)))
+    act(.say(connection, .greeting(settings.greeting)))
   }
 
   /// A dial has failed.
-  mutating func unmet(_ failure: DialFailure, _ spread: Double, _ now: Double, _ actions: inout [Action]) {
+  mutating func unmet(_ failure: DialFailure, _ spread: Double) {
     guard case .dialing(var plan) = phase else { return }
     if case .queued(let place) = failure, !settings.waitsInLine || settings.giveUpAfter <= 0 {
-      return prepareFinish(.failure(.queued(place: place)), now, &actions)
+      return prepareFinish(.failure(.queued(place: place)))
     }
-    let step = plan.failed(failure, spread, now: now, &actions)
-    follow(step, plan, now, &actions)
+    let step = plan.failed(failure, spread, &facts)
+    follow(step, plan)
   }
 
-  mutating func follow(_ step: DialPlan.Step, _ plan: DialPlan, _ now: Double, _ actions: inout [Action]) {
+  mutating func follow(_ step: DialPlan.Step, _ plan: DialPlan) {
     switch step {
     case .wait(let moment): phase = .waiting(plan, until: moment)
-    case .dial: dial(plan, &actions)
-    case .pair: beginPairing(&actions)
-    case .askCode(let device): askCode(device, &actions)
+    case .dial: dial(plan)
+    case .pair: beginPairing()
+    case .askCode(let device): askCode(device)
     case .look:
       var plan = plan
-      plan.tellLook(&actions)
-      look(plan, &actions)
-    case .pairNearby(let found): pair(withOneOf: found, now, &actions)
-    case .end(let failure): prepareFinish(.failure(failure), now, &actions)
+      plan.tellLook(&facts)
+      look(plan)
+    case .pairNearby(let found): pair(withOneOf: found)
+    case .end(let failure): prepareFinish(.failure(failure))
     }
   }
 }

@@ -3,15 +3,12 @@ import MigrationWire
 /// The steps and the end of sessions.
 extension SenderEngine {
   /// Applies an event to the current session, if there is one. A fault ends the session.
-  mutating func converse(
-    _ now: Double, _ actions: inout [Action],
-    _ step: (inout SenderSession, inout Facts, inout [Action]) throws(Failure) -> Void
-  ) {
+  mutating func converse(_ step: (inout SenderSession, inout Facts) throws(Failure) -> Void) {
     guard case .inSession(var session, let plan) = phase else { return }
     do throws(Failure) {
-      try step(&session, &facts, &actions)
+      try step(&session, &facts)
       phase = .inSession(session, plan)
-      if session.isOver, let outcome = facts.outcome { end(session, plan, .over(outcome), now, &actions) }
+      if session.isOver, let outcome = facts.outcome { end(session, plan, .over(outcome)) }
     } catch {
       // After the receiver's DONE, no fault changes the result of the part.
       if session.done != nil { session.endAfterDone(by: error) }
@@ -19,26 +16,23 @@ extension SenderEngine {
       guard session.done == nil else { return }
       // Every part has its result, and the receiver no longer waits for the rest of the last one.
       if error.isReconnectable, let outcome = facts.outcome {
-        return end(session, plan, .over(outcome), now, &actions)
+        return end(session, plan, .over(outcome))
       }
-      if !error.isTold { actions.append(.say(session.connection, .close(error.close))) }
-      end(session, plan, .failed(error), now, &actions)
+      if !error.isTold { act(.say(session.connection, .close(error.close))) }
+      end(session, plan, .failed(error))
     }
   }
 
   /// A fault ends the current session, if there is one.
-  mutating func breakOff(_ fault: Failure, _ now: Double, _ actions: inout [Action]) {
-    converse(now, &actions) { (_, _, _) throws(Failure) in throw fault }
+  mutating func breakOff(_ fault: Failure) {
+    converse { (_, _) throws(Failure) in throw fault }
   }
 
-  private mutating func end(
-    _ session: SenderSession, _ plan: DialPlan, _ outcome: SessionEnd.Outcome, _ now: Double,
-    _ actions: inout [Action]
-  ) {
+  private mutating func end(_ session: SenderSession, _ plan: DialPlan, _ outcome: SessionEnd.Outcome) {
     if let found = session.streams?.found { facts.transfer.streams = found }
     let (number, connection) = (session.number, session.connection)
     let isHurried = endDeadline != nil
-    actions += [
+    facts.actions += [
       .stopSession(number),
       .close(connection, until: now + (isHurried ? EndLimits.lastMessages : EndLimits.unhurried)),
     ]
@@ -56,55 +50,49 @@ extension SenderEngine {
   }
 
   /// A session and all its workers have ended; reads its progress.
-  mutating func count(_ end: SessionEnd, _ now: Double, _ actions: inout [Action]) {
-    guard end.hasExported, case .failed = end.outcome else { return goOn(after: end, WindowCounts(), now, &actions) }
+  mutating func count(_ end: SessionEnd) {
+    guard end.hasExported, case .failed = end.outcome else { return goOn(after: end, WindowCounts()) }
     phase = .counting(end)
-    actions.append(.readWindow(end.session))
+    act(.readWindow(end.session))
   }
 
   /// The window was read.
-  mutating func counted(_ counts: WindowCounts, _ now: Double, _ actions: inout [Action]) {
-    if case .counting(let end) = phase { return goOn(after: end, counts, now, &actions) }
-    converse(now, &actions) { (session, _, actions) throws(Failure) in
-      session.looked(counts, now, &actions)
-    }
+  mutating func counted(_ counts: WindowCounts) {
+    if case .counting(let end) = phase { return goOn(after: end, counts) }
+    converse { (session, facts) throws(Failure) in session.looked(counts, &facts) }
   }
 
-  private mutating func goOn(
-    after end: SessionEnd, _ counts: WindowCounts, _ now: Double, _ actions: inout [Action]
-  ) {
+  private mutating func goOn(after end: SessionEnd, _ counts: WindowCounts) {
     if case .failed = end.outcome, let transfer = facts.transfer.identifier, let summaries = facts.summaries {
-      actions.append(
+      act(
         .note(
           transfer, arrived: counts.arrived.adding(facts.transfer.finished),
           total: summaries.reduce(Tally()) { $0.adding($1.total) }, address: end.address))
     }
-    decide(after: end, hasProgressed: counts.hasProgressed, now, &actions)
+    decide(after: end, hasProgressed: counts.hasProgressed)
   }
 
   /// A session has ended: the run ends, or the sender comes back.
-  mutating func decide(
-    after end: SessionEnd, hasProgressed: Bool, _ now: Double, _ actions: inout [Action]
-  ) {
+  mutating func decide(after end: SessionEnd, hasProgressed: Bool) {
     switch end.outcome {
-    case .over(let result): conclude(result, now, &actions)
+    case .over(let result): conclude(result)
     case .failed(let fault) where fault.isReconnectable && settings.giveUpAfter > 0:
-      if let abandoned { return prepareFinish(.failure(abandoned), now, &actions) }
-      actions.append(.tell(.interrupted(reason: fault.message)))
+      if let abandoned { return prepareFinish(.failure(abandoned)) }
+      act(.tell(.interrupted(reason: fault.message)))
       var plan = end.plan.comingBack(
         to: facts.transfer.identifier, at: end.address, hasProgressed: hasProgressed, now: now)
       let step = plan.pause(end.spread, now: now)
-      follow(step, plan, now, &actions)
+      follow(step, plan)
     // A device with a kept pairing knows the key, and the transfer no more.
     case .failed(let fault) where fault.code == .told(.unknownTransfer) && abandoned == nil:
       guard let transfer = facts.transfer.identifier else {
-        return prepareFinish(.failure(fault), now, &actions)
+        return prepareFinish(.failure(fault))
       }
-      actions += [.tell(.notice(DialPlan.isForgotten)), .forget(transfer)]
+      facts.actions += [.tell(.notice(DialPlan.isForgotten)), .forget(transfer)]
       facts.transfer = OutgoingTransfer()
       dial(
-        end.plan.comingBack(to: nil, at: end.address, hasProgressed: hasProgressed, now: now), &actions)
-    case .failed(let fault): prepareFinish(.failure(fault), now, &actions)
+        end.plan.comingBack(to: nil, at: end.address, hasProgressed: hasProgressed, now: now))
+    case .failed(let fault): prepareFinish(.failure(fault))
     }
   }
 }
@@ -112,95 +100,88 @@ extension SenderEngine {
 /// The end of a run.
 extension SenderEngine {
   /// The user stops the run.
-  mutating func stop(_ kind: Failure.Kind, _ now: Double, _ actions: inout [Action]) {
+  mutating func stop(_ kind: Failure.Kind) {
     // It was being closed without hurry.
     if endDeadline == nil, case .closing(let end) = phase, work.isOpen(end.connection) {
-      actions.append(.hurryClosing(end.connection, until: now + EndLimits.lastMessages))
+      act(.hurryClosing(end.connection, until: now + EndLimits.lastMessages))
     }
-    setEndDeadline(now)
+    setEndDeadline()
     var message = "interrupted"
     if case .inSession(let session, _) = phase, session.isFinishing(facts) {
       message +=
         " after all data had arrived: the other device completes the transfer, and the same command tells its result"
     }
-    abandon(.interrupted(by: kind, message), now, &actions)
+    abandon(.interrupted(by: kind, message))
   }
 
   /// Ends the run in any phase.
-  mutating func abandon(_ fault: Failure, _ now: Double, _ actions: inout [Action]) {
+  mutating func abandon(_ fault: Failure) {
     abandoned = abandoned ?? fault
     switch phase {
     case .idle, .lookingUp, .looking, .choosing, .probing, .askingCode, .deriving, .dialing, .waiting:
-      prepareFinish(.failure(fault), now, &actions)
+      prepareFinish(.failure(fault))
     case .inSession:
-      stopPreparing(&actions)
-      breakOff(fault, now, &actions)
+      stopPreparing()
+      breakOff(fault)
     case .closing, .counting, .finishing, .over: break
     }
   }
 
   /// Every part has its result. Forgetting the transfer is not cut off, so that a later run does not
   /// continue it.
-  mutating func conclude(
-    _ result: TransferOutcome, _ now: Double, _ actions: inout [Action]
-  ) {
-    if case .success(let result) = result { actions.append(.tell(.done(result))) }
+  mutating func conclude(_ result: TransferOutcome) {
+    if case .success(let result) = result { act(.tell(.done(result))) }
     guard let transfer = facts.transfer.identifier, !facts.transfer.isResumable else {
-      return prepareFinish(result, now, &actions)
+      return prepareFinish(result)
     }
-    actions.append(.forget(transfer))
-    end(by: result, &actions)
+    act(.forget(transfer))
+    end(by: result)
     // If the user has stopped the run, it waits for that a little longer, even when no time is
     // left.
     endDeadline = endDeadline.map { max($0, now + EndLimits.forgetting) }
   }
 
   /// The finished transfer is forgotten: the run waits for the remaining work, as at any end.
-  mutating func forgot(_ now: Double) {
-    if case .finishing = phase, !work.isForgetting { setEndDeadline(now) }
+  mutating func forgot() {
+    if case .finishing = phase, !work.isForgetting { setEndDeadline() }
   }
 
   /// The result is known. Remaining work is stopped, and the run waits for it.
-  mutating func prepareFinish(
-    _ result: TransferOutcome, stopsDialing: Bool = true, _ now: Double,
-    _ actions: inout [Action]
-  ) {
-    end(by: result, stopsDialing: stopsDialing, &actions)
-    setEndDeadline(now)
+  mutating func prepareFinish(_ result: TransferOutcome, stopsDialing: Bool = true) {
+    end(by: result, stopsDialing: stopsDialing)
+    setEndDeadline()
   }
 
-  private mutating func end(
-    by result: TransferOutcome, stopsDialing: Bool = true, _ actions: inout [Action]
-  ) {
-    stopPreparing(&actions)
-    if stopsDialing, work.isDialing { actions.append(.stopDialing) }
+  private mutating func end(by result: TransferOutcome, stopsDialing: Bool = true) {
+    stopPreparing()
+    if stopsDialing, work.isDialing { act(.stopDialing) }
     phase = .finishing(result)
   }
 
-  private func stopPreparing(_ actions: inout [Action]) {
-    if work.isPreparing { actions.append(.stopPreparing) }
+  private mutating func stopPreparing() {
+    if work.isPreparing { act(.stopPreparing) }
   }
 
-  mutating func setEndDeadline(_ now: Double) {
+  mutating func setEndDeadline() {
     endDeadline = endDeadline ?? now + EndLimits.workers + settings.graceAtTheEnd
   }
 
   /// No time is left: the run waits for nothing more.
-  mutating func endAtDeadline(_ now: Double, _ actions: inout [Action]) -> Bool {
+  mutating func endAtDeadline() -> Bool {
     switch phase {
-    case .finishing(let result): finish(result, &actions)
-    case .closing(let end), .counting(let end): decide(after: end, hasProgressed: false, now, &actions)
+    case .finishing(let result): finish(result)
+    case .closing(let end), .counting(let end): decide(after: end, hasProgressed: false)
     case .inSession:
       guard let abandoned else { return false }
-      prepareFinish(.failure(abandoned), now, &actions)
+      prepareFinish(.failure(abandoned))
     case .idle, .lookingUp, .looking, .choosing, .probing, .askingCode, .deriving, .dialing, .waiting, .over:
       return false
     }
     return true
   }
 
-  mutating func finish(_ result: TransferOutcome, _ actions: inout [Action]) {
+  mutating func finish(_ result: TransferOutcome) {
     phase = .over
-    actions.append(.finish(result))
+    act(.finish(result))
   }
 }

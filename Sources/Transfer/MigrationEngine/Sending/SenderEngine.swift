@@ -60,22 +60,24 @@ package struct SenderEngine: Engine {
   package init(_ settings: Settings) { facts = Facts(settings) }
 
   var settings: Settings { facts.settings }
+  var now: Double { facts.now }
+
+  mutating func act(_ action: Action) { facts.act(action) }
 
   /// Handles an event and returns the actions, in their order.
   package mutating func handle(_ event: Event, now: Double) -> [Action] {
     guard work.expects(event) else { return [] }
     work.end(event)
     if case .over = phase { return [] }
+    facts.now = now
     var actions = work.release(after: event)
-    var reaction: [Action] = []
-    react(to: event, now, &reaction)
-    actions += work.begin(reaction)
+    react(to: event)
     // The consequences that need no other event.
-    while true {
-      var next: [Action] = []
-      guard moveOn(now, &next) else { return actions }
-      actions += work.begin(next)
-    }
+    repeat {
+      actions += work.begin(facts.actions)
+      facts.actions = []
+    } while moveOn()
+    return actions
   }
 
   /// The next moment at which something may change without an event.
@@ -98,35 +100,33 @@ package struct SenderEngine: Engine {
     return SessionNumber(lastSession)
   }
 
-  private mutating func react(to event: Event, _ now: Double, _ actions: inout [Action]) {
+  private mutating func react(to event: Event) {
     switch event {
-    case .begin: begin(&actions)
-    case .walked(let result): walked(result, now, &actions)
-    case .lookedUp(let result, let devices): lookedUp(result, devices, now, &actions)
-    case .found(let result, let spread): found(result, spread, now, &actions)
-    case .chosen(let result): chosen(result, now, &actions)
-    case .probed(let result): probed(result, now, &actions)
-    case .codeEntered(let result): codeEntered(result, now, &actions)
-    case .derived(let fault): derived(fault, now, &actions)
+    case .begin: begin()
+    case .walked(let result): walked(result)
+    case .lookedUp(let result, let devices): lookedUp(result, devices)
+    case .found(let result, let spread): found(result, spread)
+    case .chosen(let result): chosen(result)
+    case .probed(let result): probed(result)
+    case .codeEntered(let result): codeEntered(result)
+    case .derived(let fault): derived(fault)
     case .stop(let kind):
       // Without a record of what the receiver may have recorded, the next run would need a new code.
-      guard isBeginningTransfer, postponedStop == nil else { return stop(kind, now, &actions) }
+      guard isBeginningTransfer, postponedStop == nil else { return stop(kind) }
       postponedStop = (kind, now + EndLimits.plan)
-      setEndDeadline(now)
-    case .forgotten: abandon(.forgotten, now, &actions)
+      setEndDeadline()
+    case .forgotten: abandon(.forgotten)
     case .timePassed, .noted: break
-    case .forgot: forgot(now)
-    case .dialing(let first): dialing(first, &actions)
-    case .dialed(.success(let meeting), _): met(meeting, now, &actions)
-    case .dialed(.failure(let failure), let spread): unmet(failure, spread, now, &actions)
+    case .forgot: forgot()
+    case .dialing(let first): dialing(first)
+    case .dialed(.success(let meeting), _): met(meeting)
+    case .dialed(.failure(let failure), let spread): unmet(failure, spread)
     case .closed(_, let spread): closed(spread)
-    case .window(_, let counts): counted(counts, now, &actions)
-    case .broke(_, let fault): breakOff(fault, now, &actions)
+    case .window(_, let counts): counted(counts)
+    case .broke(_, let fault): breakOff(fault)
     case .received, .drained, .unsent, .exported, .planRecorded, .finishNoted, .streamJoined,
       .streamEnded, .recorded:
-      converse(now, &actions) { (session, facts, actions) throws(Failure) in
-        try session.take(event, &facts, now, &actions)
-      }
+      converse { (session, facts) throws(Failure) in try session.take(event, &facts) }
     }
   }
 
@@ -209,30 +209,28 @@ extension SenderEngine {
 
   /// Does the work that only waits for time or for the end of other work; returns whether there was
   /// any.
-  mutating func moveOn(_ now: Double, _ actions: inout [Action]) -> Bool {
+  mutating func moveOn() -> Bool {
     // First: only then the end has its reason, also where a sleeping device has missed both moments.
     if let (kind, moment) = postponedStop, now >= moment || !isBeginningTransfer {
       postponedStop = nil
-      stop(kind, now, &actions)
+      stop(kind)
       return true
     }
-    if let endDeadline, now >= endDeadline { return endAtDeadline(now, &actions) }
+    if let endDeadline, now >= endDeadline { return endAtDeadline() }
     switch phase {
     case .waiting(let plan, let moment) where now >= moment:
-      dial(plan, &actions)
+      dial(plan)
     case .inSession:
-      converse(now, &actions) { (session, facts, actions) throws(Failure) in
-        try session.moveOn(&facts, now, &actions)
-      }
-      return !actions.isEmpty
+      converse { (session, facts) throws(Failure) in try session.moveOn(&facts) }
+      return !facts.actions.isEmpty
     // After the user has stopped the run, the ends of the session and of the run share one
     // deadline.
     case .closing(let end) where end.isOver && endDeadline != nil:
-      decide(after: end, hasProgressed: true, now, &actions)
+      decide(after: end, hasProgressed: true)
     case .closing(let end) where !work.isGoingOn(end.session) && !work.isOpen(end.connection):
-      count(end, now, &actions)
+      count(end)
     case .finishing(let result) where work.isEmpty:
-      finish(result, &actions)
+      finish(result)
     case .idle, .lookingUp, .looking, .choosing, .probing, .askingCode, .deriving, .dialing, .waiting, .closing,
       .counting, .finishing,
       .over:
