@@ -22,71 +22,47 @@ package struct TransferKeys: Equatable, Sendable {
   package init(hashKey: UInt128) { self.hashKey = hashKey }
 
   /// The mark of an item that is held in staging (Protocol §9.2, kind 1).
-  package func mark(path: ArchivePath, generation: Generation) -> Mark {
-    var hash = SipHash(key: hashKey)
-    hash.combine(1 as UInt8)
-    hash.combine(generation)
-    hash.combine(path.bytes)
-    return hash.finish()
-  }
+  package func mark(path: ArchivePath, generation: Generation) -> Mark { hash(1, path) { $0.combine(generation) } }
 
   /// The mark of a file that is at the destination already (Protocol §9.2, kind 2).
   package func presentMark(path: ArchivePath, size: UInt64, modified: ItemTime) -> Mark {
-    var hash = SipHash(key: hashKey)
-    hash.combine(2 as UInt8)
-    hash.combine(size)
-    hash.combine(modified.seconds)
-    hash.combine(modified.nanoseconds)
-    hash.combine(path.bytes)
-    return hash.finish()
+    hash(2, path) {
+      $0.combine(size)
+      $0.combine(modified)
+    }
   }
 
   /// The mark of a symbolic link that is at the destination already (Protocol §9.2, kind 2).
   package func presentMark(path: ArchivePath, target: [UInt8]) -> Mark {
-    var hash = SipHash(key: hashKey)
-    hash.combine(5 as UInt8)
-    hash.combine(UInt64(target.count))
-    hash.combine(target)
-    hash.combine(path.bytes)
-    return hash.finish()
+    hash(5, path) {
+      $0.combine(UInt64(target.count))
+      $0.combine(target)
+    }
   }
 
   /// The mark of a directory that is at the destination already, with what belongs together with it
   /// (Protocol §9.2, kind 2).
   package func presentMark(directory path: ArchivePath, modified: ItemTime) -> Mark {
-    var hash = SipHash(key: hashKey)
-    hash.combine(8 as UInt8)
-    hash.combine(modified.seconds)
-    hash.combine(modified.nanoseconds)
-    hash.combine(path.bytes)
-    return hash.finish()
+    hash(8, path) { $0.combine(modified) }
   }
 
   /// The mark of a file that has arrived, with the time of its last change at the source (Protocol §9.2,
   /// kind 6).
   package func stateMark(path: ArchivePath, size: UInt64, modified: ItemTime, changed: ItemTime) -> Mark {
-    var hash = SipHash(key: hashKey)
-    hash.combine(9 as UInt8)
-    hash.combine(size)
-    for time in [modified, changed] {
-      hash.combine(time.seconds)
-      hash.combine(time.nanoseconds)
+    hash(9, path) {
+      $0.combine(size)
+      $0.combine(modified)
+      $0.combine(changed)
     }
-    hash.combine(path.bytes)
-    return hash.finish()
   }
 
   /// The mark of a directory that has arrived, with the time of its last change at the source (Protocol
   /// §9.2, kind 6).
   package func stateMark(directory path: ArchivePath, modified: ItemTime, changed: ItemTime) -> Mark {
-    var hash = SipHash(key: hashKey)
-    hash.combine(12 as UInt8)
-    for time in [modified, changed] {
-      hash.combine(time.seconds)
-      hash.combine(time.nanoseconds)
+    hash(12, path) {
+      $0.combine(modified)
+      $0.combine(changed)
     }
-    hash.combine(path.bytes)
-    return hash.finish()
   }
 
   /// The mark of a file that has arrived, with the sum of its content (Protocol §9.2, kind 7).
@@ -98,66 +74,58 @@ package struct TransferKeys: Equatable, Sendable {
   package func baseMark(path: ArchivePath, size: UInt64, sum: [UInt8]) -> Mark { contentMark(13, path, size, sum) }
 
   private func contentMark(_ use: UInt8, _ path: ArchivePath, _ size: UInt64, _ sum: [UInt8]) -> Mark {
-    var hash = SipHash(key: hashKey)
-    hash.combine(use)
-    hash.combine(size)
-    hash.combine(sum)
-    hash.combine(path.bytes)
-    return hash.finish()
+    hash(use, path) {
+      $0.combine(size)
+      $0.combine(sum)
+    }
   }
 
   /// The generation of a file's metadata alone (Protocol §9.1).
-  package func generation(ofMetadata generation: Generation) -> Generation {
-    var hash = SipHash(key: hashKey)
-    hash.combine(11 as UInt8)
-    hash.combine(generation)
-    return hash.finish()
-  }
+  package func generation(ofMetadata generation: Generation) -> Generation { hash(11) { $0.combine(generation) } }
 
   /// The mark of a name that is taken at the destination (Protocol §9.2, kind 3).
-  package func takenMark(path: ArchivePath) -> Mark {
-    var hash = SipHash(key: hashKey)
-    hash.combine(6 as UInt8)
-    hash.combine(path.bytes)
-    return hash.finish()
-  }
+  package func takenMark(path: ArchivePath) -> Mark { hash(6, path) }
 
   /// The check of a chunk whose bytes have these lanes (Protocol §9.3).
   package func check(_ place: FilePiece, lanes: (UInt32, UInt32, UInt32)) -> ChunkCheck {
-    var hash = SipHash(key: hashKey)
-    hash.combine(7 as UInt8)
-    hash.combine(place.isHole ? Entry.Kind.hole : Entry.Kind.chunk)
-    hash.combine(place.range.lowerBound)
-    hash.combine(place.range.upperBound - place.range.lowerBound)
-    hash.combine(place.generation)
-    hash.combine(place.path.bytes)
-    hash.combine(lanes.0)
-    hash.combine(lanes.1)
-    hash.combine(lanes.2)
-    return ChunkCheck(hash.finish() >> 64)
+    let hash = hash(7) {
+      $0.combine(place.isHole ? Entry.Kind.hole : Entry.Kind.chunk)
+      $0.combine(place.range.lowerBound)
+      $0.combine(place.range.upperBound - place.range.lowerBound)
+      $0.combine(place.generation)
+      $0.combine(place.path.bytes)
+      $0.combine(lanes.0)
+      $0.combine(lanes.1)
+      $0.combine(lanes.2)
+    }
+    return ChunkCheck(hash >> 64)
   }
 
   /// The generation of a source item (Protocol §9.1).
   package func generation(of fingerprint: SourceFingerprint) -> Generation {
-    var hash = SipHash(key: hashKey)
-    hash.combine(3 as UInt8)
-    hash.combine(fingerprint.fileSystem)
-    hash.combine(fingerprint.inode)
-    hash.combine(fingerprint.size)
-    hash.combine(fingerprint.modified.seconds)
-    hash.combine(fingerprint.modified.nanoseconds)
-    hash.combine(fingerprint.changed.seconds)
-    hash.combine(fingerprint.changed.nanoseconds)
-    return hash.finish()
+    hash(3) {
+      $0.combine(fingerprint.fileSystem)
+      $0.combine(fingerprint.inode)
+      $0.combine(fingerprint.size)
+      $0.combine(fingerprint.modified)
+      $0.combine(fingerprint.changed)
+    }
   }
 
   /// The generation of a hard link (Protocol §9.1). It is never that of a file, which the same name
   /// may have been before.
   package func generation(ofLinkTo target: ArchivePath, _ generation: Generation) -> Generation {
+    hash(4, target) { $0.combine(generation) }
+  }
+
+  /// The hash for one use: of these values, and of a path behind them.
+  @inline(__always)
+  private func hash(_ use: UInt8, _ path: ArchivePath? = nil, _ combine: (inout SipHash) -> Void = { _ in }) -> UInt128
+  {
     var hash = SipHash(key: hashKey)
-    hash.combine(4 as UInt8)
-    hash.combine(generation)
-    hash.combine(target.bytes)
+    hash.combine(use)
+    combine(&hash)
+    if let path { hash.combine(path.bytes) }
     return hash.finish()
   }
 
@@ -166,6 +134,13 @@ package struct TransferKeys: Equatable, Sendable {
     var hash = SipHash(key: hashKey)
     hash.combine(Array("peer-journal-v1".utf8))
     return hash.finish()
+  }
+}
+
+extension SipHash {
+  fileprivate mutating func combine(_ time: ItemTime) {
+    combine(time.seconds)
+    combine(time.nanoseconds)
   }
 }
 
