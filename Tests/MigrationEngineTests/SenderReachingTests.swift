@@ -44,7 +44,7 @@ import Testing
     trial.take(.walked(.success([Fixture.summary])))
     trial.take(.lookedUp(.success([])))
     expect(
-      trial.take(.probed(.failure(.unreached(Fixture.device, by: .silent)))),
+      trial.take(.probed(.failure(Failure(unreached: Fixture.device, by: .silent)))),
       is: [
         "finish connectionLost: there (host) does not answer on port 7 (Check the address. A firewall there may block the "
           + "connection: allow TCP port 7. A network for guests or a VPN may keep the devices apart.)"

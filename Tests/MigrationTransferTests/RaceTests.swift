@@ -153,10 +153,11 @@ import Testing
     stop.set()
     let target = HostAndPort(host: "127.0.0.1", port: silent.address.port)
     let report = Probe(route: .resolved(target, first: nil), label: nil, stop: stop).run()
-    guard case .probed(.failure(.stopped)) = report.event else {
+    guard case .probed(.failure(let failure)) = report.event else {
       Issue.record("it ended in \(report)")
       return
     }
+    expect(failure.code, is: Failure.interrupted(by: .interrupted).code)
   }
 
   @Test func `words of the kernel are told apart`() throws {

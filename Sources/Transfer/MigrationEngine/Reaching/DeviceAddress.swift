@@ -51,14 +51,11 @@ extension Failure {
   package init(unreached device: DeviceAddress, by obstacle: AddressRace.Obstacle) {
     let (shown, port) = (device.isRelay ? "the relay \(VisibleText.of(device.host))" : device.shown, device.port)
     switch obstacle {
-    case .refused where device.isRelay:
-      self.init(
-        .unreachable, "nothing listens at \(shown) on port \(port)",
-        hint: "Check its name and port, and whether it runs.")
     case .refused:
       self.init(
         .unreachable, "nothing listens at \(shown) on port \(port)",
-        hint: "Start 'peer receive' there, or check the port.")
+        hint: device.isRelay
+          ? "Check its name and port, and whether it runs." : "Start 'peer receive' there, or check the port.")
     case .silent:
       self.init(
         .unreachable, "\(shown) does not answer on port \(port)",

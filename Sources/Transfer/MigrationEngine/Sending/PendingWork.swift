@@ -88,7 +88,7 @@ extension SenderEngine {
     case .lookUpUnfinished: .lookedUp(.failure(fault))
     case .look: .found(.failure(fault), spread: 0)
     case .choose: .chosen(.failure(fault))
-    case .probe: .probed(.failure(.failed(fault)))
+    case .probe: .probed(.failure(fault))
     case .askCode: .codeEntered(.failure(fault))
     case .deriveSecret: .derived(fault)
     case .dial: .dialed(.failure(.failed(fault)), spread: 0)

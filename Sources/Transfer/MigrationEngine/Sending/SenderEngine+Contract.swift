@@ -35,7 +35,7 @@ extension SenderEngine {
     /// The worker of `choose` has ended: the index of the chosen receiver.
     case chosen(Result<Int, Failure>)
     /// The worker of `probe` has ended.
-    case probed(Result<DeviceAddress, ProbeFailure>)
+    case probed(Result<DeviceAddress, Failure>)
     /// News from the worker of `dial`, which continues: the addresses that it tries.
     case dialing(first: String)
     /// The worker of `dial` has ended. `spread`, from 0 to 1, is random.
@@ -146,18 +146,6 @@ extension SenderEngine {
       self.host = host
       self.address = address
     }
-  }
-
-  /// The reason why a probe of the receiver's addresses failed.
-  package enum ProbeFailure: Error, Sendable {
-    /// The name is not found.
-    case unresolved(Failure)
-    /// No address answered.
-    case unreached(DeviceAddress, by: AddressRace.Obstacle)
-    /// This device has stopped it.
-    case stopped
-    /// Another error of this device.
-    case failed(Failure)
   }
 
   /// The reason why a dial failed.

@@ -82,7 +82,7 @@ extension SenderEngine {
 
   /// The result of the probe is known. A known device is greeted first; for any other the user is
   /// asked for the code, only now.
-  mutating func probed(_ result: Result<DeviceAddress, ProbeFailure>) {
+  mutating func probed(_ result: Result<DeviceAddress, Failure>) {
     guard case .probing = phase else { return }
     switch result {
     case .success(let device):
@@ -90,7 +90,7 @@ extension SenderEngine {
       let devices = facts.devices.filter(isLikely) + facts.devices.filter { !isLikely($0) }
       guard let first = devices.first else { return askCode(device) }
       dial(DialPlan(.greet(first, others: Array(devices.dropFirst()), device), settings, now: now))
-    case .failure(let failure): prepareFinish(.failure(Failure(failure)))
+    case .failure(let failure): prepareFinish(.failure(failure))
     }
   }
 
@@ -184,14 +184,5 @@ extension Failure {
     let others = place > 1 ? "\(place) others" : "another one"
     return Failure(
       .busy, "the other device serves \(others) first", hint: "Try again later, or wait, without --no-wait.")
-  }
-
-  /// The probe did not reach the receiver; the code was not asked for yet.
-  fileprivate init(_ failure: SenderEngine.ProbeFailure) {
-    switch failure {
-    case .unresolved(let failure), .failed(let failure): self = failure
-    case .unreached(let device, let obstacle): self.init(unreached: device, by: obstacle)
-    case .stopped: self = Failure.interrupted(by: .interrupted)
-    }
   }
 }

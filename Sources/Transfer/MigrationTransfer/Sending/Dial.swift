@@ -217,9 +217,8 @@ struct Probe {
   let stop: StopSignal
 
   func run() -> SenderPerformer.WorkerReport {
-    do throws(SenderEngine.ProbeFailure) {
-      let addresses: [SocketAddress]
-      do throws(Failure) { addresses = try route.addresses() } catch { throw .unresolved(error) }
+    do throws(Failure) {
+      let addresses = try route.addresses()
       let reached = try reach(addresses)
       if let relay = route.relay {
         return Report(.probed(.success(device(at: relay.place))), bringing: .addresses([reached]))
@@ -227,11 +226,11 @@ struct Probe {
       return Report(
         .probed(.success(device(at: reached))), bringing: .addresses([reached] + addresses.filter { $0 != reached }))
     } catch {
-      return Report(.probed(.failure(stop.isSet ? .stopped : error)))
+      return Report(.probed(.failure(stop.isSet ? .interrupted(by: .interrupted) : error)))
     }
   }
 
-  private func reach(_ addresses: [SocketAddress]) throws(SenderEngine.ProbeFailure) -> SocketAddress {
+  private func reach(_ addresses: [SocketAddress]) throws(Failure) -> SocketAddress {
     do throws(Race.End) {
       let wakeup = try Race.system { () throws(SystemError) in try Wakeup() }
       let waking = stop.waking(wakeup)
@@ -243,11 +242,11 @@ struct Probe {
       return address
     } catch {
       switch error {
-      case .stopped: throw .stopped
+      case .stopped: throw .interrupted(by: .interrupted)
       case .lost(let address, let obstacle, _):
-        throw .unreached(route.relay.map { device(at: $0.place) } ?? device(at: address), by: obstacle)
-      case .broken(let error): throw .failed(Failure(error))
-      case .unfit(let failure): throw .failed(failure)
+        throw Failure(unreached: route.relay.map { device(at: $0.place) } ?? device(at: address), by: obstacle)
+      case .broken(let error): throw Failure(error)
+      case .unfit(let failure): throw failure
       }
     }
   }
