@@ -45,8 +45,8 @@ package struct Admission: Sendable {
   package static let shortPatience = 1.0
 
   private struct Visitor: Sendable {
-    let address: Int
-    let network: Int
+    let address: String
+    let network: String
     var stage = Stage.silent
     /// When the connection arrived, was let in, or last made progress.
     var moved: Double
@@ -54,13 +54,27 @@ package struct Admission: Sendable {
     var isInside: Bool { stage >= .greeting }
   }
 
+  /// The number of connections of each address, or of each network, in the accept queue and inside.
+  private struct Shares: Sendable {
+    private var counts: [String: (acceptQueue: Int, inside: Int)] = [:]
+
+    func all(_ place: String) -> Int { counts[place].map { $0.acceptQueue + $0.inside } ?? 0 }
+    func inside(_ place: String) -> Int { counts[place]?.inside ?? 0 }
+
+    mutating func add(_ acceptQueue: Int, _ inside: Int, to place: String) {
+      let known = counts[place] ?? (0, 0)
+      let sum = (known.acceptQueue + acceptQueue, known.inside + inside)
+      counts[place] = sum == (0, 0) ? nil : sum
+    }
+  }
+
   /// The first, second and third number to compare; the lowest rank is chosen.
   private typealias Rank = (Int, Int, Int)
 
   private let places: Capacity
   private var visitors: [ConnectionID: Visitor] = [:]
-  private var networks = AdmissionShares<String>()
-  private var addresses = AdmissionShares<String>()
+  private var networks = Shares()
+  private var addresses = Shares()
   /// The connections that may be let in while a session runs.
   private var tokens: TokenBucket
   private(set) var inside = 0
@@ -80,8 +94,9 @@ package struct Admission: Sendable {
   package mutating func arrive(
     _ id: ConnectionID, from remote: Remote, now: Double, chance: UInt64
   ) -> ConnectionID? {
-    visitors[id] = Visitor(
-      address: addresses.arrive(remote.host), network: networks.arrive(remote.network), moved: now)
+    let visitor = Visitor(address: remote.host, network: remote.network, moved: now)
+    visitors[id] = visitor
+    count(visitor, acceptQueue: 1)
     return acceptQueue > places.acceptQueue ? dismissOne(chance: chance) : nil
   }
 
@@ -90,7 +105,7 @@ package struct Admission: Sendable {
   package mutating func dismissOne(chance: UInt64) -> ConnectionID? {
     let chosen = choose(chance) { visitor -> Rank? in
       if visitor.isInside { return nil }
-      return (-networks[visitor.network].all, -addresses[visitor.address].all, visitor.stage.rawValue)
+      return (-networks.all(visitor.network), -addresses.all(visitor.address), visitor.stage.rawValue)
     }
     if let chosen { leave(chosen) }
     return chosen
@@ -133,9 +148,7 @@ package struct Admission: Sendable {
       evicted = victim
     }
     if isPaced { tokens.take(1, now: now) }
-    networks.enter(newcomer.network)
-    addresses.enter(newcomer.address)
-    inside += 1
+    count(newcomer, acceptQueue: -1, inside: 1)
     visitors[chosen]?.stage = .greeting
     visitors[chosen]?.moved = now
     return (chosen, evicted)
@@ -193,9 +206,13 @@ package struct Admission: Sendable {
   /// A connection is past READY, was recognized by its key, or has ended.
   package mutating func leave(_ id: ConnectionID) {
     guard let visitor = visitors.removeValue(forKey: id) else { return }
-    networks.leave(visitor.network, isInside: visitor.isInside)
-    addresses.leave(visitor.address, isInside: visitor.isInside)
-    if visitor.isInside { inside -= 1 }
+    if visitor.isInside { count(visitor, inside: -1) } else { count(visitor, acceptQueue: -1) }
+  }
+
+  private mutating func count(_ visitor: Visitor, acceptQueue: Int = 0, inside: Int = 0) {
+    networks.add(acceptQueue, inside, to: visitor.network)
+    addresses.add(acceptQueue, inside, to: visitor.address)
+    self.inside += inside
   }
 
   /// Chooses one of the connections with the lowest rank, by chance. Connections without a rank are
