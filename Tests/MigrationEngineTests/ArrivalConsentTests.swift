@@ -20,7 +20,7 @@ import Testing
 
   private static func consent(_ taken: ArrivalClasses?, _ place: String = ".bashrc") -> Consent {
     var consent = Consent()
-    if let taken { consent.note(taken, of: part, arrival(place)) }
+    if let taken { consent.note([(taken, part, arrival(place))]) }
     return consent
   }
 
@@ -62,7 +62,7 @@ import Testing
     let (old, new) = (Self.consent([.files, .apps]), Self.consent(.files, ".profile"))
     var other = Consent()
     let app = Part(.files(of: "x", Self.roots), name: "x")
-    other.note(.apps, of: app, PartArrival(name: "X", roots: [.apps]))
+    other.note([(.apps, app, PartArrival(name: "X", roots: [.apps]))])
     let both = new.following(old.following(other))
     expect(both.answer(about: .apps, of: app, PartArrival(name: "X", roots: [.apps])), is: true)
     expect(both.answer(about: .apps, of: Self.part, Self.arrival()) == nil)

@@ -107,7 +107,7 @@ import Testing
     expect(Self.plan().isSpecial && Self.plan([.files, .apps]).isSpecial && !Self.plan(.all).isSpecial)
     var answers = Consent()
     let entry = Self.plan().entries[1]
-    answers.note([], of: entry.part, entry.arrival)
+    answers.note([([], entry.part, entry.arrival)])
     let again = Self.plan(.files, answers)
     expect(again.text(columns: 80).contains("(2)  LibreOffice"))
     expect(Self.answer(again, ["y"]).0, is: .yes(taking: [0: [.files, .apps], 1: [], 2: []]))

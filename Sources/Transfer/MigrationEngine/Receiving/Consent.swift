@@ -48,13 +48,9 @@ package struct Consent: Equatable, Sendable {
     answers[Subject(kind, of: part, arrival)]
   }
 
-  /// Notes which classes of a part a person takes; all others of it are refused.
-  package mutating func note(_ taken: ArrivalClasses, of part: Part, _ arrival: PartArrival) {
-    note([(taken, part, arrival)])
-  }
-
-  /// Notes an answer about several parts. If two parts have the same subject, a refusal counts.
-  mutating func note(_ answer: [(taken: ArrivalClasses, part: Part, arrival: PartArrival)]) {
+  /// Notes which classes of several parts a person takes; all others of them are refused. If two parts have the
+  /// same subject, a refusal counts.
+  package mutating func note(_ answer: [(taken: ArrivalClasses, part: Part, arrival: PartArrival)]) {
     var told: [Subject: Bool] = [:]
     for (taken, part, arrival) in answer {
       for subject in arrival.classes.each.map({ Subject($0, of: part, arrival) }) {

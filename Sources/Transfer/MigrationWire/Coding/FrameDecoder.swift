@@ -1,7 +1,4 @@
-/// Finds the frames in a stream of bytes (Protocol §6).
-///
-/// A caller reads bytes directly into the decoder. A caller that reads at most `missing` bytes
-/// never gets the beginning of the next frame, so the decoder moves nothing.
+/// Finds the frames in a stream of bytes (Protocol §6). A caller reads bytes directly into the decoder.
 package struct FrameDecoder: Sendable {
   /// A whole frame; its body is a range of the decoder's bytes until the next call that changes the
   /// decoder.
@@ -17,15 +14,6 @@ package struct FrameDecoder: Sendable {
   private var end = 0
 
   package init() {}
-
-  /// The number of missing bytes of the next frame; until its header is complete, of the header.
-  /// Throws the violation of a wrong header.
-  package var missing: Int {
-    get throws(Violation) {
-      guard let header = try header else { return Limits.frameHeader - (end - start) }
-      return max(0, Limits.frameHeader + header.length - (end - start))
-    }
-  }
 
   private var header: FrameHeader? {
     get throws(Violation) {
