@@ -193,7 +193,7 @@ extension Offer {
   var members: JSONMembers {
     let contents: JSONMembers =
       switch contents {
-      case .folders(let roots): ["roots": roots.map(\.members)]
+      case .folders(let roots), .unknown(_, _, let roots, _): ["roots": roots.map(\.members)]
       case .role(let role, let roots): ["role": role, "roots": roots.map(\.members)]
       case .app(let app): ["app": app.members]
       case .files(let app, _):

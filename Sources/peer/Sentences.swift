@@ -21,10 +21,10 @@ extension Offer {
     switch contents {
     case .role, .files:
       if let part { return VisibleText.of(part.name) }
-    case .folders, .app: break
+    case .folders, .app, .unknown: break
     }
     switch contents {
-    case .folders(let roots), .role(_, let roots):
+    case .folders(let roots), .role(_, let roots), .unknown(_, _, let roots, _):
       return Figures.list(roots.map { VisibleText.listed($0.name) }, first: Self.shownNames)
     case .app(let app): return VisibleText.of(app.bundleIdentifier) + app.origin
     case .files(let app, _): return VisibleText.of(app)

@@ -120,7 +120,8 @@ public struct PeerOffer: Equatable, Sendable {
   package init(_ offer: Offer, availableBytes: UInt64?) {
     names =
       switch offer.contents {
-      case .folders(let roots), .role(_, let roots): roots.map { PeerPath(bytes: $0.name) }
+      case .folders(let roots), .role(_, let roots), .unknown(_, _, let roots, _):
+        roots.map { PeerPath(bytes: $0.name) }
       case .app(let app): [PeerPath(app.bundleIdentifier)]
       case .files(let app, _): [PeerPath(app)]
       }

@@ -292,7 +292,7 @@ extension Offer.Contents {
     case .folders: return .folders(rest)
     case .role(let role, _): return .role(role, rest)
     case .files(let app, _): return .files(of: app, rest)
-    case .app: return self
+    case .app, .unknown: return self
     }
   }
 }

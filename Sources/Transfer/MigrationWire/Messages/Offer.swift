@@ -51,29 +51,10 @@ package struct PartTotals: Equatable, Sendable {
   }
 }
 
-/// One part as its receiver judges it: the contents that the plan names, and their totals or
-/// estimates.
+/// One part as its receiver judges it: the contents that the plan names, of a known kind, and their
+/// totals or estimates.
 package struct Offer: Equatable, Sendable {
-  package enum Contents: Equatable, Sendable {
-    /// In ascending order of their names.
-    case folders([Root])
-    /// Folders of a role; the roots are keys.
-    case role(String, [Root])
-    case app(AppIdentity)
-    /// An app of files; the roots are keys.
-    case files(of: String, [Root])
-
-    /// Whether each root is replaced as a whole where it arrives.
-    package var isReplacedWhole: Bool { if case .files = self { true } else { false } }
-
-    package var roots: [Root] {
-      switch self {
-      case .folders(let roots), .role(_, let roots), .files(_, let roots): roots
-      case .app: []
-      }
-    }
-  }
-
+  package typealias Contents = Part.Contents
   package typealias Flags = PartTotals.Flags
 
   package let contents: Contents
@@ -116,19 +97,16 @@ extension Offer {
 extension Part {
   /// A part of a source, with its totals as estimates.
   package init(_ summary: SourceSummary) {
-    let contents: Contents
-    var name: String
-    var changed: ItemTime?
-    switch summary.contents {
-    case .folders(let roots): (contents, name) = (.folders(roots), Self.name(of: roots.map(\.name)))
-    case .role(let role, let roots): (contents, name) = (.role(role, roots), Self.name(of: roots.map(\.name)))
-    case .app(let app): (contents, name) = (.app(app), app.bundleIdentifier)
-    case .files(let app, let roots): (contents, name, changed) = (.files(of: app, roots), app, summary.changed)
-    }
+    let name =
+      switch summary.contents {
+      case .folders(let roots), .role(_, let roots), .unknown(_, _, let roots, _): Self.name(of: roots.map(\.name))
+      case .app(let app): app.bundleIdentifier
+      case .files(let app, _): app
+      }
     self.init(
-      contents, summary.label ?? Label(name: name), sources: summary.sources, bytes: summary.total.bytes,
+      summary.contents, summary.label ?? Label(name: name), sources: summary.sources, bytes: summary.total.bytes,
       items: summary.total.items,
-      allocated: summary.allocated, changed: changed)
+      allocated: summary.allocated, changed: summary.contents.isReplacedWhole ? summary.changed : nil)
   }
 
   /// The first names of a part's items, and how many more there are: at most 255 bytes.
@@ -142,15 +120,7 @@ extension Part {
   private static let shownNames = 3
 
   /// The contents as an offer has them; nil for an unknown kind.
-  package var offered: Offer.Contents? {
-    switch contents {
-    case .folders(let roots): .folders(roots)
-    case .role(let role, let roots): .role(role, roots)
-    case .app(let app): .app(app)
-    case .files(let app, let roots): .files(of: app, roots)
-    case .unknown: nil
-    }
-  }
+  package var offered: Contents? { if case .unknown = contents { nil } else { contents } }
 }
 
 /// Protocol §6.3: the receiver accepts the part that is offered.

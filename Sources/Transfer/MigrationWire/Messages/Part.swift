@@ -100,10 +100,21 @@ package struct Part: Equatable, Sendable {
     /// A kind that this program does not know, with any of the fields of the others.
     case unknown(UInt8, identifier: String? = nil, roots: [Root] = [], app: AppIdentity? = nil)
 
+    /// Whether each root is replaced as a whole where it arrives.
+    package var isReplacedWhole: Bool { if case .files = self { true } else { false } }
+
+    /// The roots; empty for an app with an extension.
+    package var roots: [Root] {
+      switch self {
+      case .folders(let roots), .role(_, let roots), .files(_, let roots), .unknown(_, _, let roots, _): roots
+      case .app: []
+      }
+    }
+
     /// How many sources it has; nil if any number.
     fileprivate var sourceCount: Int? {
       switch self {
-      case .folders(let roots), .role(_, let roots), .files(_, let roots): roots.count
+      case .folders, .role, .files: roots.count
       case .app: 1
       case .unknown: nil
       }
@@ -168,12 +179,7 @@ package struct Part: Equatable, Sendable {
   package var packages: [String] { label.packages }
 
   /// The roots; empty for an app with an extension.
-  package var roots: [Root] {
-    switch contents {
-    case .folders(let roots), .role(_, let roots), .files(_, let roots), .unknown(_, _, let roots, _): roots
-    case .app: []
-    }
-  }
+  package var roots: [Root] { contents.roots }
 
   /// Where each root comes from, by their names.
   package var sourcesOfRoots: [[UInt8]: SourceIdentity] {
