@@ -109,7 +109,7 @@ enum Expected {
   }
 
   private static func verdict(
-    _ parts: [Verdict.Judgement], window: UInt64 = 1 << 26, streams: UInt16 = 4, flags: Verdict.Flags = []
+    _ parts: [Verdict.Judgement], window: UInt64 = 1 << 26, streams: UInt16 = 4, flags: Plan.Flags = []
   ) -> Frame {
     .control(
       .verdict(
@@ -169,7 +169,7 @@ enum Expected {
     "plan-largest": .control(.plan(Plan([Part](repeating: Part(.unknown(0), name: "x"), count: 4096)))),
     "verdict": verdict([.taken()]),
     "verdict-smallest": verdict([.taken()], window: 2_621_440, streams: 1),
-    "verdict-largest": verdict([.taken()], window: .max, streams: 64, flags: Verdict.Flags(rawValue: .max)),
+    "verdict-largest": verdict([.taken()], window: .max, streams: 64, flags: Plan.Flags(rawValue: .max)),
     "verdict-codes": verdict(
       [.taken(), .finished] + (1...22).map { .refused(Close(Close.Code(rawValue: $0))) }),
     "verdict-unknown-code": verdict([.refused(Close(Close.Code(rawValue: 999), "later"))]),

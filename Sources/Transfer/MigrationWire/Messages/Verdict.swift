@@ -20,14 +20,6 @@ package struct Verdict: Equatable, Sendable {
     }
   }
 
-  package struct Flags: OptionSet, Sendable {
-    package let rawValue: UInt32
-    package init(rawValue: UInt32) { self.rawValue = rawValue }
-
-    /// The receiver keeps the pairing too.
-    package static let keepPairing = Flags(rawValue: 1)
-  }
-
   /// The same for the life of the transfer.
   package let transfer: TransferID
   package let session: SessionID
@@ -37,13 +29,15 @@ package struct Verdict: Equatable, Sendable {
   package let streams: UInt16
   /// One for each part of the plan.
   package let parts: [Judgement]
-  package let flags: Flags
+  /// `keepPairing`: the receiver keeps it too.
+  package let flags: Plan.Flags
   private var unknown = Fields()
   /// Of the parts that are not refused, by their numbers; a refusal has its own.
   private var unknownOfParts: [Int: Fields] = [:]
 
   package init(
-    transfer: TransferID, session: SessionID, window: UInt64, streams: UInt16, parts: [Judgement], flags: Flags = []
+    transfer: TransferID, session: SessionID, window: UInt64, streams: UInt16, parts: [Judgement],
+    flags: Plan.Flags = []
   ) {
     self.transfer = transfer
     self.session = session
@@ -67,7 +61,7 @@ package struct Verdict: Equatable, Sendable {
     }
     parts = judged.map(\.part)
     for (number, part) in judged.enumerated() where part.unknown != Fields() { unknownOfParts[number] = part.unknown }
-    flags = Flags(rawValue: try fields.requiredNumber(6, subject))
+    flags = Plan.Flags(rawValue: try fields.requiredNumber(6, subject))
     unknown = fields.unknown(besides: 1...6)
     guard window >= Limits.smallestWindow, (1...Limits.streams).contains(Int(streams)) else {
       throw Violation(.value, subject)
