@@ -12,7 +12,7 @@ struct JournalSurvey {
   /// The items that were about to be moved, by their paths in staging.
   private(set) var moving: [ArchivePath: Staging.Move] = [:]
   /// The old entries that were about to be set aside, by the same paths.
-  private(set) var asides: [ArchivePath: Staging.Aside] = [:]
+  private(set) var asides: [ArchivePath: Staging.Move] = [:]
   private(set) var importBegan: ItemTime?
   /// The newest of the complete files that were kept until their newer states were complete, and how many
   /// there were of all.
@@ -79,7 +79,7 @@ struct JournalSurvey {
       trusted = 0
       stage = .receiving
     case .moving(let path, let inode, let target): moving[path] = Staging.Move(inode: inode, target: target)
-    case .aside(let path, let inode, let target): asides[path] = Staging.Aside(inode: inode, target: target)
+    case .aside(let path, let inode, let target): asides[path] = Staging.Move(inode: inode, target: target)
     case .importing(let moment): importBegan = moment
     case .kept(let record, let name):
       kept[record.path] = ReplacedFiles.Kept(record: record, name: name, position: position)

@@ -22,14 +22,9 @@ package final class Staging: Sendable {
     case imported(Tally)
   }
 
-  /// An item that an import is about to move: how to recognise it again, and its target.
+  /// An item that an import is about to move, or an old entry that it is about to set aside: how to
+  /// recognise it again, and its target.
   struct Move: Sendable {
-    let inode: UInt64
-    let target: ArchivePath
-  }
-
-  /// An old entry that an import is about to set aside: how to recognise it, and its new name.
-  struct Aside: Sendable {
     let inode: UInt64
     let target: ArchivePath
   }
@@ -41,7 +36,7 @@ package final class Staging: Sendable {
     var moving: [ArchivePath: Move] = [:]
     /// The old entries that an import was about to set aside, by the paths of the items that come in
     /// their places.
-    var asides: [ArchivePath: Aside] = [:]
+    var asides: [ArchivePath: Move] = [:]
     /// The moment at which the import began: later changes in an item that it has moved were made
     /// by others. Nil if it is unknown.
     var importBegan: ItemTime?

@@ -221,12 +221,7 @@ package struct ItemRecord: Equatable, Sendable {
     case .directory, .symbolicLink, .hardLink: break
     }
     if let mode { fields.append(5, length: 2, to: &writer) { $0.u16(mode) } }
-    if let modified {
-      fields.append(6, length: 12, to: &writer) {
-        $0.u64(UInt64(bitPattern: modified.seconds))
-        $0.u32(modified.nanoseconds)
-      }
-    }
+    if let modified { fields.append(6, length: 12, to: &writer) { $0.time(modified) } }
     switch body {
     case .symbolicLink(let target): fields.append(7, target, to: &writer)
     case .hardLink(let target): fields.append(7, target.bytes, to: &writer)
@@ -254,12 +249,7 @@ package struct ItemRecord: Equatable, Sendable {
       fields.append(tag, length: AccessEntry.size * entries.count, to: &writer) { AccessEntry.write(entries, to: &$0) }
     }
     if !names.isEmpty { fields.append(12, length: namesLength, to: &writer) { OwnerName.write(names, to: &$0) } }
-    if let changed {
-      fields.append(13, length: 12, to: &writer) {
-        $0.u64(UInt64(bitPattern: changed.seconds))
-        $0.u32(changed.nanoseconds)
-      }
-    }
+    if let changed { fields.append(13, length: 12, to: &writer) { $0.time(changed) } }
   }
 
   private var namesLength: Int { names.reduce(0) { $0 + $1.length } }
