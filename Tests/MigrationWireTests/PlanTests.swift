@@ -225,7 +225,7 @@ import Testing
     }
     expect(part(0, [without]) == nil)
     expect(part(5, [without]) == .field && part(0xFFFF, [without]) == .field)
-    expect(part(0, [(9, [])]) == .truncated && part(0, [(9, without.1 + without.1)]) == .value)
+    expect(part(0, [(9, [])]) == .value && part(0, [(9, without.1 + without.1)]) == .value)
     expect(part(0, [(9, u32(1) + u16(21) + u32(0) + u16(21))]), is: .value)
     expect(part(0, [(9, u32(0) + u16(21) + u32(1) + u16(7))]) == nil)
     expect(part(5, [(2, [UInt8](repeating: 0x61, count: 1_025))]), is: .limit)

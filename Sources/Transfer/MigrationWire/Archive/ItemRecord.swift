@@ -141,14 +141,14 @@ package struct ItemRecord: Equatable, Sendable {
       case 3: generation = try reader.u128(bytes)
       case 4: size = try reader.u64(bytes)
       case 5: mode = try reader.u16(bytes)
-      case 6: modified = ItemTime(seconds: Int64(bitPattern: try reader.u64(bytes)), nanoseconds: try reader.u32(bytes))
+      case 6: modified = try reader.time(bytes)
       case 7: target = try reader.rest(bytes)
       case 8: owner = Owner(user: try reader.u32(bytes), group: try reader.u32(bytes))
       case 9: attributes = try ExtendedAttribute.readList(&reader, bytes)
       case 10: accessList = try AccessEntry.readList(&reader, bytes)
       case 11: defaultAccessList = try AccessEntry.readList(&reader, bytes)
       case 12: names = try OwnerName.readList(&reader, bytes)
-      case 13: changed = ItemTime(seconds: Int64(bitPattern: try reader.u64(bytes)), nanoseconds: try reader.u32(bytes))
+      case 13: changed = try reader.time(bytes)
       default:
         room -= Fields.length(ofValue: value.count)
         guard room >= 0 else { throw Violation(.limit, "the unknown fields of an item's record") }
@@ -300,15 +300,15 @@ package struct ExtendedAttribute: Equatable, Sendable {
   static func readList(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [ExtendedAttribute] {
     let subject = "an item's extended attributes"
     guard reader.remaining <= Limits.attributes else { throw Violation(.limit, subject) }
-    var list: [ExtendedAttribute] = []
-    while !reader.isAtEnd {
-      let (name, value) = (try reader.stringBytes(bytes), try reader.stringBytes(bytes))
-      guard name.starts(with: "user.".utf8), (6...Limits.attributeName).contains(name.count), !name.contains(0),
-        list.last.map({ $0.name.lexicographicallyPrecedes(name) }) ?? true
-      else { throw Violation(.value, subject) }
-      list.append(ExtendedAttribute(name: name, value: value))
-    }
-    return list
+    return try reader.list(
+      of: subject, orNone: true, ascending: { $0.name.lexicographicallyPrecedes($1.name) },
+      reading: { reader throws(Violation) in
+        let (name, value) = (try reader.stringBytes(bytes), try reader.stringBytes(bytes))
+        guard name.starts(with: "user.".utf8), (6...Limits.attributeName).contains(name.count), !name.contains(0) else {
+          throw Violation(.value, subject)
+        }
+        return ExtendedAttribute(name: name, value: value)
+      })
   }
 
   static func write(_ list: [ExtendedAttribute], to writer: inout ByteWriter) {
@@ -352,16 +352,14 @@ package struct AccessEntry: Equatable, Sendable {
   static func readList(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [AccessEntry] {
     let what = "an item's access control list"
     guard reader.remaining <= Limits.aclEntries * size else { throw Violation(.limit, what) }
-    var list: [AccessEntry] = []
-    while !reader.isAtEnd {
+    return try reader.list(of: what, orNone: true) { reader throws(Violation) in
       guard let subject = Subject(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, what) }
       let entry = AccessEntry(subject: subject, permissions: try reader.u8(bytes), id: try reader.u32(bytes))
       guard entry.permissions <= 7, entry.id == 0 || subject == .user || subject == .group else {
         throw Violation(.value, what)
       }
-      list.append(entry)
+      return entry
     }
-    return list
   }
 
   static func write(_ list: [AccessEntry], to writer: inout ByteWriter) {

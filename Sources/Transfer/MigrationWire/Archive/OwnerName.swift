@@ -21,18 +21,16 @@ package struct OwnerName: Hashable, Sendable {
   static func readList(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [OwnerName] {
     let subject = "an item's names of owners"
     guard reader.remaining <= Limits.ownerNames else { throw Violation(.limit, subject) }
-    var list: [OwnerName] = []
-    while !reader.isAtEnd {
-      guard let kind = Kind(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, subject) }
-      let name = OwnerName(kind, try reader.u32(bytes), try reader.stringBytes(bytes))
-      guard (1...Limits.name).contains(name.name.count), !name.name.contains(0),
-        list.last.map({ $0.rank < name.rank }) ?? true
-      else {
-        throw Violation(.value, subject)
-      }
-      list.append(name)
-    }
-    return list
+    return try reader.list(
+      of: subject, orNone: true, ascending: { $0.rank < $1.rank },
+      reading: { reader throws(Violation) in
+        guard let kind = Kind(rawValue: try reader.u8(bytes)) else { throw Violation(.unknown, subject) }
+        let name = OwnerName(kind, try reader.u32(bytes), try reader.stringBytes(bytes))
+        guard (1...Limits.name).contains(name.name.count), !name.name.contains(0) else {
+          throw Violation(.value, subject)
+        }
+        return name
+      })
   }
 
   static func write(_ list: [OwnerName], to writer: inout ByteWriter) {

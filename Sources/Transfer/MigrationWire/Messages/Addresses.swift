@@ -82,21 +82,13 @@ package struct Addresses: Hashable, Sendable {
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(Violation) {
     let subject = "the addresses"
     let fields = try Fields(bytes, range, of: subject)
-    listening = try Self.read(1, fields, subject)
-    dialling = try Self.read(2, fields, subject)
+    let read = { (reader: inout ByteReader, bytes: Span<UInt8>) throws(Violation) in
+      try InternetAddress(&reader, bytes, of: subject)
+    }
+    listening = try fields.list(1, of: subject, atMost: Self.most, reading: read)
+    dialling = try fields.list(2, of: subject, atMost: Self.most, reading: read)
     guard listening.count + dialling.count <= Self.most else { throw Violation(.limit, subject) }
     unknown = fields.unknown(besides: 1...2)
-  }
-
-  private static func read(_ tag: UInt8, _ fields: Fields, _ subject: String) throws(Violation) -> [InternetAddress] {
-    let addresses = try fields.read(tag, subject) { reader, bytes throws(Violation) in
-      var addresses: [InternetAddress] = []
-      repeat {
-        addresses.append(try InternetAddress(&reader, bytes, of: subject))
-      } while !reader.isAtEnd && addresses.count <= most
-      return addresses
-    }
-    return addresses ?? []
   }
 
   func write(to writer: inout ByteWriter) {

@@ -70,16 +70,11 @@ package struct Done: Equatable, Sendable {
     let subject = "the receiver's last word"
     let fields = try Fields(bytes, range, of: subject)
     total = try Tally(fields, items: 1, bytes: 2, subject)
-    losses =
-      try fields.read(3, subject) { reader, bytes throws(Violation) in
-        var losses: [Loss] = []
-        repeat {
-          let kind = Loss.Kind(rawValue: try reader.u8(bytes))
-          guard losses.last.map({ $0.kind.rawValue < kind.rawValue }) ?? true else { throw Violation(.value, subject) }
-          losses.append(Loss(kind: kind, count: try reader.u64(bytes)))
-        } while !reader.isAtEnd
-        return losses
-      } ?? []
+    losses = try fields.list(
+      3, of: subject, ascending: { $0.kind.rawValue < $1.kind.rawValue },
+      reading: { reader, bytes throws(Violation) in
+        Loss(kind: Loss.Kind(rawValue: try reader.u8(bytes)), count: try reader.u64(bytes))
+      })
     notStored = try fields.count(4, subject)
     renamed = try fields.count(5, subject)
     renamedItems = try fields.read(6, subject, RenamedItem.readList) ?? []

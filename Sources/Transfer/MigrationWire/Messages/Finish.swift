@@ -28,7 +28,7 @@ package struct Finish: Equatable, Sendable {
     unsent = try fields.requiredNumber(3, subject)
     digest = try fields.requiredNumber(4, subject)
     leftOut = try LeftOut(fields, present: 5, differing: 6, removed: 9, subject)
-    lostAttributes = try fields.read(8, subject, LostAttribute.readList) ?? []
+    lostAttributes = try LostAttribute.list(fields, 8)
     unknown = fields.unknown(besides: [1, 2, 3, 4, 5, 6, 8, 9])
   }
 
@@ -135,20 +135,15 @@ package struct LostAttribute: Equatable, Sendable {
   }
 
   /// Reads a list of attributes.
-  static func readList(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [LostAttribute] {
+  static func list(_ fields: Fields, _ tag: UInt8) throws(Violation) -> [LostAttribute] {
     let subject = "the attributes that are left behind"
-    var list: [LostAttribute] = []
-    repeat {
-      let name = try reader.stringBytes(bytes)
-      guard (1...Limits.attributeName).contains(name.count),
-        list.last.map({ $0.name.lexicographicallyPrecedes(name) }) ?? true
-      else {
-        throw Violation(.value, subject)
-      }
-      guard list.count < Limits.lostAttributes else { throw Violation(.limit, subject) }
-      list.append(LostAttribute(name: name, count: try reader.u64(bytes)))
-    } while !reader.isAtEnd
-    return list
+    return try fields.list(
+      tag, of: subject, atMost: Limits.lostAttributes, ascending: { $0.name.lexicographicallyPrecedes($1.name) },
+      reading: { reader, bytes throws(Violation) in
+        let name = try reader.stringBytes(bytes)
+        guard (1...Limits.attributeName).contains(name.count) else { throw Violation(.value, subject) }
+        return LostAttribute(name: name, count: try reader.u64(bytes))
+      })
   }
 
   func write(to writer: inout ByteWriter) {

@@ -218,9 +218,11 @@ package struct Part: Equatable, Sendable {
     self.bytes = try fields.total(6, subject)
     items = try fields.total(7, subject)
     var label = Label(name: name)
-    sources = try fields.read(8, subject, Self.readSources) ?? []
+    sources = try fields.list(8, of: "a part's sources", atMost: Limits.roots) { reader, bytes throws(Violation) in
+      SourceIdentity(try reader.u64(bytes))
+    }
     allocated = try fields.total(9, subject)
-    label.homePaths = try fields.read(10, subject, Self.readHomePaths) ?? []
+    label.homePaths = try Self.homePaths(fields)
     label.packages = try fields.read(11, subject, Self.readPackages) ?? []
     self.label = label
     changed = try fields.read(12, subject, Self.readTime)
@@ -235,19 +237,6 @@ package struct Part: Equatable, Sendable {
     let time = try reader.time(bytes)
     guard time.nanoseconds < 1_000_000_000, reader.isAtEnd else { throw Violation(.value, "a part's time of change") }
     return time
-  }
-
-  private static func readSources(
-    _ reader: inout ByteReader, _ bytes: Span<UInt8>
-  ) throws(Violation) -> [SourceIdentity] {
-    let subject = "a part's sources"
-    var sources: [SourceIdentity] = []
-    while !reader.isAtEnd {
-      guard sources.count < Limits.roots else { throw Violation(.limit, subject) }
-      sources.append(SourceIdentity(try reader.u64(bytes)))
-    }
-    guard !sources.isEmpty else { throw Violation(.value, subject) }
-    return sources
   }
 
   private static func readPackages(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [String] {
@@ -266,40 +255,29 @@ package struct Part: Equatable, Sendable {
     return name.utf8.allSatisfy { isSmall($0) || "+-.".utf8.contains($0) }
   }
 
-  private static func readHomePaths(
-    _ reader: inout ByteReader, _ bytes: Span<UInt8>
-  ) throws(Violation) -> [HomePath] {
+  private static func homePaths(_ fields: Fields) throws(Violation) -> [HomePath] {
     let subject = "a part's paths of a home"
-    var paths: [HomePath] = []
-    while !reader.isAtEnd {
-      let path = HomePath(key: try reader.stringBytes(bytes), path: try reader.stringBytes(bytes))
-      guard path.isValid, paths.last?.key.lexicographicallyPrecedes(path.key) ?? true else {
-        throw Violation(.value, subject)
-      }
-      paths.append(path)
-      guard paths.count <= Limits.homePaths else { throw Violation(.limit, subject) }
-    }
-    guard !paths.isEmpty else { throw Violation(.value, subject) }
-    return paths
+    return try fields.list(
+      10, of: subject, atMost: Limits.homePaths, ascending: { $0.key.lexicographicallyPrecedes($1.key) },
+      reading: { reader, bytes throws(Violation) in
+        let path = HomePath(key: try reader.stringBytes(bytes), path: try reader.stringBytes(bytes))
+        guard path.isValid else { throw Violation(.value, subject) }
+        return path
+      })
   }
 
   private static func readRoots(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [Root] {
     let subject = "a part's roots"
-    var roots: [Root] = []
-    while !reader.isAtEnd {
-      guard let kind = ItemKind(rawValue: try reader.u8(bytes)), kind != .metadata else {
-        throw Violation(.unknown, subject)
-      }
-      let name = try reader.stringBytes(bytes)
-      guard (1...Limits.name).contains(name.count) else { throw Violation(.value, subject) }
-      roots.append(Root(kind: kind, name: name))
-      guard roots.count <= Limits.roots else { throw Violation(.limit, subject) }
-    }
-    for (one, next) in zip(roots, roots.dropFirst()) where !one.name.lexicographicallyPrecedes(next.name) {
-      throw Violation(.value, subject)
-    }
-    guard !roots.isEmpty else { throw Violation(.value, subject) }
-    return roots
+    return try reader.list(
+      of: subject, atMost: Limits.roots, ascending: { $0.name.lexicographicallyPrecedes($1.name) },
+      reading: { reader throws(Violation) in
+        guard let kind = ItemKind(rawValue: try reader.u8(bytes)), kind != .metadata else {
+          throw Violation(.unknown, subject)
+        }
+        let name = try reader.stringBytes(bytes)
+        guard (1...Limits.name).contains(name.count) else { throw Violation(.value, subject) }
+        return Root(kind: kind, name: name)
+      })
   }
 
   /// Checks that the names of roots are components of paths.

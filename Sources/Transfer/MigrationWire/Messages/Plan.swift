@@ -27,7 +27,9 @@ package struct Plan: Equatable, Sendable {
     let fields = try Fields(bytes, range, of: subject)
     transfer = try fields.number(1, subject)
     parts = try fields.readRequired(2, subject) { reader, bytes throws(Violation) in
-      try reader.list(of: subject, bytes, atMost: Limits.parts) { range throws(Violation) in try Part(bytes, range) }
+      try reader.list(of: subject, atMost: Limits.parts) { reader throws(Violation) in
+        try Part(bytes, try reader.string(bytes))
+      }
     }
     flags = Flags(rawValue: try fields.requiredNumber(3, subject))
     unknown = fields.unknown(besides: 1...3)
@@ -92,34 +94,50 @@ extension Fields {
   }
 }
 
+extension Fields {
+  /// The elements of a list; none where the field is absent.
+  func list<Element>(
+    _ tag: UInt8, of subject: String, atMost limit: Int = .max,
+    ascending isBefore: (Element, Element) -> Bool = { _, _ in true },
+    reading read: (inout ByteReader, Span<UInt8>) throws(Violation) -> Element
+  ) throws(Violation) -> [Element] {
+    let list = try self.read(tag, subject) { reader, bytes throws(Violation) in
+      try reader.list(of: subject, atMost: limit, ascending: isBefore) { reader throws(Violation) in
+        try read(&reader, bytes)
+      }
+    }
+    return list ?? []
+  }
+}
+
 extension ByteReader {
   /// Reads names to the end, strings in ascending order of their bytes.
   mutating func names(
     of subject: String, _ bytes: Span<UInt8>, atMost limit: Int, where isValid: (String) -> Bool
   ) throws(Violation) -> [String] {
-    var names: [String] = []
-    while !isAtEnd {
-      let name = String(validating: try stringBytes(bytes), as: UTF8.self)
-      guard let name, isValid(name), names.last.map({ $0.utf8.lexicographicallyPrecedes(name.utf8) }) ?? true else {
-        throw Violation(.value, subject)
-      }
-      guard names.count < limit else { throw Violation(.limit, subject) }
-      names.append(name)
-    }
-    return names
+    try list(
+      of: subject, atMost: limit, orNone: true, ascending: { $0.utf8.lexicographicallyPrecedes($1.utf8) },
+      reading: { reader throws(Violation) in
+        let name = String(validating: try reader.stringBytes(bytes), as: UTF8.self)
+        guard let name, isValid(name) else { throw Violation(.value, subject) }
+        return name
+      })
   }
 
-  /// Reads a list of strings to the end.
+  /// Reads a list to the end: with `ascending`, its elements in that order.
   mutating func list<Element>(
-    of subject: String, _ bytes: Span<UInt8>, atMost limit: Int,
-    _ read: (Range<Int>) throws(Violation) -> Element
+    of subject: String, atMost limit: Int = .max, orNone: Bool = false,
+    ascending isBefore: (Element, Element) -> Bool = { _, _ in true },
+    reading read: (inout ByteReader) throws(Violation) -> Element
   ) throws(Violation) -> [Element] {
+    guard orNone || !isAtEnd else { throw Violation(.value, subject) }
     var list: [Element] = []
     while !isAtEnd {
+      let element = try read(&self)
+      guard list.last.map({ isBefore($0, element) }) ?? true else { throw Violation(.value, subject) }
       guard list.count < limit else { throw Violation(.limit, subject) }
-      list.append(try read(try string(bytes)))
+      list.append(element)
     }
-    guard !list.isEmpty else { throw Violation(.value, subject) }
     return list
   }
 }

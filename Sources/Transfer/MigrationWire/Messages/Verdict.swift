@@ -55,8 +55,8 @@ package struct Verdict: Equatable, Sendable {
     window = try fields.requiredNumber(3, subject)
     streams = try fields.requiredNumber(4, subject)
     let judged = try fields.readRequired(5, subject) { reader, bytes throws(Violation) in
-      try reader.list(of: subject, bytes, atMost: Limits.parts) { range throws(Violation) in
-        try Self.part(bytes, range)
+      try reader.list(of: subject, atMost: Limits.parts) { reader throws(Violation) in
+        try Self.part(bytes, try reader.string(bytes))
       }
     }
     parts = judged.map(\.part)
@@ -81,24 +81,17 @@ package struct Verdict: Equatable, Sendable {
     let isBare = fields.unknown(besides: [1, 9]).all.allSatisfy { $0.tag > 10 }
     switch code {
     case taken, finished:
-      let without = try fields.read(9, subject, readRefused)
-      guard isBare, code == taken || without == nil else { throw Violation(.field, subject) }
-      return (code == taken ? .taken(without: without ?? []) : .finished, fields.unknown(besides: 1...10))
+      let without = try fields.list(
+        9, of: "the roots that are left out", ascending: { $0.root < $1.root },
+        reading: { reader, bytes throws(Violation) in
+          RefusedRoot(root: try reader.u32(bytes), code: Close.Code(rawValue: try reader.u16(bytes)))
+        })
+      guard isBare, code == taken || without.isEmpty else { throw Violation(.field, subject) }
+      return (code == taken ? .taken(without: without) : .finished, fields.unknown(besides: 1...10))
     default:
       guard fields.value(9) == nil else { throw Violation(.field, subject) }
       return (.refused(try Close(fields, subject)), Fields())
     }
-  }
-
-  private static func readRefused(_ reader: inout ByteReader, _ bytes: Span<UInt8>) throws(Violation) -> [RefusedRoot] {
-    let subject = "the roots that are left out"
-    var list: [RefusedRoot] = []
-    repeat {
-      let root = RefusedRoot(root: try reader.u32(bytes), code: Close.Code(rawValue: try reader.u16(bytes)))
-      guard list.last.map({ $0.root < root.root }) ?? true else { throw Violation(.value, subject) }
-      list.append(root)
-    } while !reader.isAtEnd
-    return list
   }
 
   func write(to writer: inout ByteWriter) {
