@@ -57,7 +57,7 @@ enum Fixture {
   /// Through a relay, where this device has addresses to tell.
   static func meeting(_ connection: UInt64, own: OwnAddresses? = nil) -> SenderEngine.Meeting {
     SenderEngine.Meeting(
-      connection: ConnectionID(connection), receiver: receiver, host: "host", address: "host:7",
+      connection: ConnectionID(connection), host: "host", address: "host:7",
       relay: own.map { _ in "relay" }, own: own)
   }
 

@@ -139,10 +139,5 @@ package struct OfferCheck: Sendable {
   /// The free space, for people.
   package let availableBytes: UInt64?
   /// The most bytes accepted of a transfer that may exceed its offer; nil for other transfers.
-  package let mostBytes: UInt64?
-
-  package init(availableBytes: UInt64?, mostBytes: UInt64? = nil) {
-    self.availableBytes = availableBytes
-    self.mostBytes = mostBytes
-  }
+  package var mostBytes: UInt64?
 }

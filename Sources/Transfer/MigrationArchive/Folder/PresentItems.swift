@@ -24,12 +24,6 @@ package struct PresentItems: Equatable, Sendable {
 
   package init() {}
 
-  /// Known items: marks, ascending.
-  package init(present: [Mark], taken: [Mark]) {
-    self.present = present
-    self.taken = taken
-  }
-
   /// The path of a root in the archive, and at the destination.
   typealias RootPath = (path: ArchivePath, place: ArchivePath)
 

@@ -126,8 +126,7 @@ extension SenderEngine {
   /// The connection to the receiver, on which both ends have sent READY.
   package struct Meeting: Sendable {
     package let connection: ConnectionID
-    package let receiver: KeyFingerprint
-    /// Its address, for people, and with the port for the next run.
+    /// The receiver's address, for people, and with the port for the next run.
     package let host: String
     package let address: String
     /// The relay through which it was reached.
@@ -136,13 +135,11 @@ extension SenderEngine {
     package let own: OwnAddresses?
 
     package init(
-      connection: ConnectionID, receiver: KeyFingerprint, host: String, address: String, relay: String? = nil,
-      own: OwnAddresses? = nil
+      connection: ConnectionID, host: String, address: String, relay: String? = nil, own: OwnAddresses? = nil
     ) {
       self.relay = relay
       self.own = own
       self.connection = connection
-      self.receiver = receiver
       self.host = host
       self.address = address
     }

@@ -201,18 +201,13 @@ extension IncomingTransferContext {
 
 /// The values that the workers of one part share during one session.
 final class IncomingPartContext: Sendable {
-  let number: UInt16
   let staging: Staging
   /// Opened when the ledger is sent, shut when the sender has said FINISH.
   let gate = WritingGate()
   let syncer: Syncer
   private let ledger: Mutex<LedgerReader>
 
-  init(
-    _ number: UInt16, of transfer: IncomingTransferContext, staging: Staging, ledger: LedgerReader,
-    _ streams: StreamCounts
-  ) {
-    self.number = number
+  init(of transfer: IncomingTransferContext, staging: Staging, ledger: LedgerReader, _ streams: StreamCounts) {
     self.staging = staging
     self.ledger = Mutex(ledger)
     syncer = Syncer(staging, streams) { transfer.noteProgress(atMostEvery: 10) }
@@ -225,7 +220,6 @@ final class IncomingPartContext: Sendable {
 /// The values that the workers of one session share from its first accepted offer on. The session
 /// decides nothing; the engine names it by its number.
 final class ReceiverSessionContext: Sendable {
-  let number: SessionNumber
   let transfer: IncomingTransferContext
   /// Whether frames may be compressed.
   let isCompressible: Bool
@@ -233,10 +227,8 @@ final class ReceiverSessionContext: Sendable {
   private let running: Mutex<IncomingPartContext>
 
   init(
-    _ number: SessionNumber, of transfer: IncomingTransferContext, isCompressible: Bool, _ first: IncomingPartContext,
-    _ streams: StreamCounts
+    of transfer: IncomingTransferContext, isCompressible: Bool, _ first: IncomingPartContext, _ streams: StreamCounts
   ) {
-    self.number = number
     self.transfer = transfer
     self.isCompressible = isCompressible
     self.streams = streams

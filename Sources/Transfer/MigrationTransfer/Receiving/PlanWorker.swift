@@ -214,7 +214,7 @@ struct PlanWorker: Sendable {
     staging.beginSession(
       order.offer, mayRefuse: order.offer.contents.mayBeRefused, atMost: most)
     let part = IncomingPartContext(
-      order.part, of: transfer, staging: staging,
+      of: transfer, staging: staging,
       ledger: LedgerReader(staging, present: present, room: Limits.ledgerRoom(items: order.offer.items)), streams)
     return admitted(order, staging, part, refusals)
   }

@@ -190,7 +190,7 @@ final class ReceiverPerformer: Performer {
     case .part(let number, let transfer, let part, let isCompressible):
       if let session = sessions[number] { return session.begin(part) }
       sessions[number] = ReceiverSessionContext(
-        number, of: transfer, isCompressible: isCompressible, part, streams[number] ?? StreamCounts())
+        of: transfer, isCompressible: isCompressible, part, streams[number] ?? StreamCounts())
     }
   }
 

@@ -34,7 +34,7 @@ struct Dial {
       defer { extendLifetime(waking) }
       let met = try meet(setup, wakeup)
       let meeting = SenderEngine.Meeting(
-        connection: connection, receiver: met.transfer.receiver,
+        connection: connection,
         host: route.relay.map { RelayAccess.address(through: $0.shown) } ?? met.address.hostDescription,
         address: route.relay.map { RelayAccess.address(through: $0.name) } ?? met.address.description,
         relay: route.relay?.shown, own: met.own)

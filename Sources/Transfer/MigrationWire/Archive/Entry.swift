@@ -30,11 +30,6 @@ package enum Entry: Equatable, Sendable {
   package struct Content: Equatable, Sendable {
     package let check: ChunkCheck
     package let data: Range<Int>
-
-    package init(check: ChunkCheck, data: Range<Int>) {
-      self.check = check
-      self.data = data
-    }
   }
 
   /// The kinds' numbers on the wire.
