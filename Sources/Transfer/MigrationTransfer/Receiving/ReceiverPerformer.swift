@@ -89,7 +89,12 @@ final class ReceiverPerformer: Performer {
       listener?.remove(id)
       served[id] = nil
     case .pauseAccepting(let moment): listener?.rest(until: setup.clock.instant(moment))
-    case .greet(let id, let tlsUntil, let helloUntil): return try greet(id, tlsUntil, helloUntil)
+    case .greet(let id, let tlsUntil, let helloUntil):
+      guard let socket = listener?.remove(id) else { throw Self.released }
+      // Before its thread runs: the end of the run must find every connection.
+      served[id] = try ServedConnection(id)
+      let (tlsUntil, helloUntil) = (setup.clock.instant(tlsUntil), setup.clock.instant(helloUntil))
+      return try pair(id) { worker, _ in worker.greet(socket, tlsUntil: tlsUntil, helloUntil: helloUntil) }
     case .awaitShare(let id, let moment): return try pair(id, moment) { $0.awaitShare(until: $1) }
     case .exchange(let id, let moment):
       guard let secret else { return try pair(id) { worker, _ in worker.turnAway(.notPairing) } }
@@ -168,13 +173,25 @@ final class ReceiverPerformer: Performer {
 
     case .importItems(let id, let part, let finish, let unsent):
       if finish == nil { setup.tell(.transfer(id), of: id) }
-      return importItems(id, part, finish, unsent)
+      let conclusion = finish.flatMap { number, finish in
+        sessions[number].map { (part: $0.part, streams: $0.streams, finish: finish) }
+      }
+      let worker = ImportWorker(
+        setup: setup, transfer: transfer(id), part: part, conclusion: conclusion, unsent: unsent)
+      return ReceiverWorker("import") { worker.run() }
     case .interruptImport(let id): transfer(id).interruptImport()
     case .note(let id): return tend(transfer(id)) { transfer, _ in transfer.noteProgress() }
     case .forget(let id): return forget(transfer(id))
     // An empty transfer.
     case .discard(let id): return forget(remove(id))
-    case .release(let id): return release(id)
+    case .release(let id):
+      return tend(remove(id)) { transfer, setup in
+        transfer.releaseStaging()
+        _ = transfer.releaseEntry()
+        // Old tombstones are removed here too, since no other moment recurs.
+        if let store = setup.store { try? store.purge(at: store.time()) }
+        CurrentProcess.returnFreeMemory()
+      }
     case .retake(let id):
       let worker = RecoveryWorker(setup: setup)
       return ReceiverWorker("recovery") { try worker.retake(id) }
@@ -228,14 +245,6 @@ final class ReceiverPerformer: Performer {
   }
 
   // MARK: Connections
-
-  private func greet(_ id: ConnectionID, _ tlsUntil: Double, _ helloUntil: Double) throws -> ReceiverWorker {
-    guard let socket = listener?.remove(id) else { throw Self.released }
-    // Before its thread runs: the end of the run must find every connection.
-    served[id] = try ServedConnection(id)
-    let (tlsUntil, helloUntil) = (setup.clock.instant(tlsUntil), setup.clock.instant(helloUntil))
-    return try pair(id) { worker, _ in worker.greet(socket, tlsUntil: tlsUntil, helloUntil: helloUntil) }
-  }
 
   /// The worker of a step on a connection before READY, which ends at a moment.
   private func pair(
@@ -302,18 +311,6 @@ final class ReceiverPerformer: Performer {
     return new
   }
 
-  private func importItems(
-    _ identifier: TransferID, _ part: UInt16, _ finish: (number: SessionNumber, finish: Finish)?,
-    _ unsent: LeftOutItems
-  ) -> ReceiverWorker {
-    let conclusion = finish.flatMap { number, finish in
-      sessions[number].map { (part: $0.part, streams: $0.streams, finish: finish) }
-    }
-    let worker = ImportWorker(
-      setup: setup, transfer: transfer(identifier), part: part, conclusion: conclusion, unsent: unsent)
-    return ReceiverWorker("import") { worker.run() }
-  }
-
   /// Gives the store a task about a transfer.
   private func tend(
     _ transfer: IncomingTransferContext, _ body: @escaping @Sendable (IncomingTransferContext, ReceiverSetup) -> Void
@@ -334,20 +331,9 @@ final class ReceiverPerformer: Performer {
     }
   }
 
-  /// Releases a transfer: a later session can take it back as soon as the worker has ended, also
-  /// while a stream's last messages still hold the session. Old tombstones are removed here too,
-  /// since no other moment recurs.
-  private func release(_ identifier: TransferID) -> ReceiverWorker {
-    tend(remove(identifier)) { transfer, setup in
-      transfer.releaseStaging()
-      _ = transfer.releaseEntry()
-      if let store = setup.store { try? store.purge(at: store.time()) }
-      CurrentProcess.returnFreeMemory()
-    }
-  }
-
   /// Removes a transfer with its sessions. The worker releases it: it may be on a disk that does not
-  /// respond.
+  /// respond. A later session can take it back as soon as the worker has ended, also while a stream's
+  /// last messages still hold the session.
   private func remove(_ identifier: TransferID) -> IncomingTransferContext {
     sessions = sessions.filter { $0.value.transfer.identifier != identifier }
     defer { transfers[identifier] = nil }

@@ -60,7 +60,8 @@ final class SenderPerformer: Performer {
   func perform(_ action: SenderEngine.Action) throws -> SenderWorker? {
     switch action {
     case .walk: return walk()
-    case .lookUpUnfinished: return lookUp()
+    case .lookUpUnfinished:
+      return SenderWorker("look up") { [setup] in try OutgoingTransferContext.lookUp(setup) }
     case .choose(let found):
       return SenderWorker("question") { [setup, unasked] in
         Report(.chosen(.success(try setup.choice(found, unasked.raw))))
@@ -73,7 +74,12 @@ final class SenderPerformer: Performer {
     case .stopPreparing:
       walkStop.set()
       unasked.signal()
-    case .deriveSecret(let code): return derive(code)
+    case .deriveSecret(let code):
+      return SenderWorker("derive") { [store = setup.store] in
+        let tries = try store.map { try CodeTries(of: code, in: $0) }
+        let keys = Dial.PairingKeys(secret: try code.stretched(), identity: try Identity.generate(), tries: tries)
+        return Report(.derived(nil), bringing: .pairing(keys))
+      }
     case .tell(let event, let part):
       setup.observer(event.placed { setup.sources[Int(part)].places?.place(of: $0) ?? $0 })
     case .tellProgress(let number, let phase, let total, let fraction):
@@ -98,7 +104,12 @@ final class SenderPerformer: Performer {
     case .keepPartial(let number, let partial): held[number, default: HeldItems()].add(partial)
     case .recordPlan(let number, let record):
       setup.observer(.transfer(record.transfer))
-      return recordPlan(record, number)
+      guard let met else { preconditionFailure("a session begins when the receiver is met") }
+      transfers[record.transfer] = met.transfer
+      return SenderWorker("remember") { [setup] in
+        try met.transfer.remember(record, setup)
+        return Report(.planRecorded(number, record.transfer, nil))
+      }
     case .export(let number, let order): return export(number, order)
     case .abandonExport(let number): sessions[number]?.queue.abandonPart()
     case .openStream(let number, let join, let attempts, let route):
@@ -111,11 +122,37 @@ final class SenderPerformer: Performer {
     case .stopSession(let number): sessions[number]?.queue.stop()
     case .readWindow(let number): answers.append(.window(number, sessions[number]?.queue.counts() ?? .init()))
 
-    case .noteFinish(let number, let id, let part, let finish): return noteFinish(finish, part, number, of: id)
-    case .recordDone(let id, let part, let done, let refusals): return record(part, done, refusals, of: id)
+    // If the disk does not take the record of a transfer, the old record stays.
+    case .noteFinish(let number, let id, let part, let finish):
+      let transfer = transfers[id]
+      // Items without content take time as well.
+      transfer?.traffic.begin()
+      return SenderWorker("remember") {
+        transfer?.note(finish.unsent, \.unsent, ofPart: part)
+        return Report(.finishNoted(number, id, nil))
+      }
+    case .recordDone(let id, let part, let done, let refusals):
+      let transfer = transfers[id]
+      transfer?.traffic.end()
+      let traffic = transfer?.traffic.amount ?? Traffic()
+      return SenderWorker("remember") {
+        Report(.recorded(id, traffic, isWritten: transfer?.finish(part, done, naming: refusals) ?? true))
+      }
     case .note(let id, let arrived, let total, let address):
-      return note(id, arrived: arrived, total: total, address: address)
-    case .forget(let id): return forget(id)
+      return SenderWorker("remember") { [transfer = transfers[id]] in
+        transfer?.update { remembered in
+          if arrived != Tally() { remembered.held = arrived }
+          remembered.total = total
+          remembered.address = address
+          remembered.lastSeen = Timestamp.coarseNow().seconds
+        }
+        return Report(.noted(id))
+      }
+    case .forget(let id):
+      return SenderWorker("remember") { [transfer = transfers.removeValue(forKey: id)] in
+        transfer?.forget()
+        return Report(.forgot(id))
+      }
     }
     return nil
   }
@@ -176,20 +213,6 @@ final class SenderPerformer: Performer {
           .source, "there are too many sources for one transfer", hint: "Send the folder that they are in.")
       }
       return Report(.walked(.success(summaries)))
-    }
-  }
-
-  private func lookUp() -> SenderWorker {
-    let setup = setup
-    return SenderWorker("look up") { try OutgoingTransferContext.lookUp(setup) }
-  }
-
-  private func derive(_ code: PairingCode) -> SenderWorker {
-    let store = setup.store
-    return SenderWorker("derive") {
-      let tries = try store.map { try CodeTries(of: code, in: $0) }
-      let keys = Dial.PairingKeys(secret: try code.stretched(), identity: try Identity.generate(), tries: tries)
-      return Report(.derived(nil), bringing: .pairing(keys))
     }
   }
 
@@ -271,16 +294,6 @@ final class SenderPerformer: Performer {
 
   // MARK: A session
 
-  private func recordPlan(_ record: SenderEngine.PlanRecord, _ number: SessionNumber) -> SenderWorker {
-    guard let met else { preconditionFailure("a session begins when the receiver is met") }
-    transfers[record.transfer] = met.transfer
-    let setup = setup
-    return SenderWorker("remember") {
-      try met.transfer.remember(record, setup)
-      return Report(.planRecorded(number, record.transfer, nil))
-    }
-  }
-
   /// Begins the export of a part, and creates the values that the session's workers share.
   private func export(_ number: SessionNumber, _ order: SenderEngine.ExportOrder) -> SenderWorker {
     let session = session(number, order)
@@ -319,50 +332,6 @@ final class SenderPerformer: Performer {
     let setup = setup
     return SenderWorker("stream \(join.stream)") {
       Report(.streamEnded(number, join.stream, session.carry(join, by: route, wakeup, attempts: attempts, setup)))
-    }
-  }
-
-  // MARK: The record of a transfer. If the disk does not take it, the old record stays.
-
-  private func noteFinish(
-    _ finish: Finish, _ part: UInt16, _ number: SessionNumber, of id: TransferID
-  ) -> SenderWorker {
-    let transfer = transfers[id]
-    // Items without content take time as well.
-    transfer?.traffic.begin()
-    return SenderWorker("remember") {
-      transfer?.note(finish.unsent, \.unsent, ofPart: part)
-      return Report(.finishNoted(number, id, nil))
-    }
-  }
-
-  private func record(_ part: UInt16, _ done: Done, _ refusals: [NotStored], of id: TransferID) -> SenderWorker {
-    let transfer = transfers[id]
-    transfer?.traffic.end()
-    let traffic = transfer?.traffic.amount ?? Traffic()
-    return SenderWorker("remember") {
-      Report(.recorded(id, traffic, isWritten: transfer?.finish(part, done, naming: refusals) ?? true))
-    }
-  }
-
-  private func note(_ id: TransferID, arrived: Tally, total: Tally, address: String) -> SenderWorker {
-    let transfer = transfers[id]
-    return SenderWorker("remember") {
-      transfer?.update { remembered in
-        if arrived != Tally() { remembered.held = arrived }
-        remembered.total = total
-        remembered.address = address
-        remembered.lastSeen = Timestamp.coarseNow().seconds
-      }
-      return Report(.noted(id))
-    }
-  }
-
-  private func forget(_ id: TransferID) -> SenderWorker {
-    let transfer = transfers.removeValue(forKey: id)
-    return SenderWorker("remember") {
-      transfer?.forget()
-      return Report(.forgot(id))
     }
   }
 }
