@@ -15,7 +15,7 @@ import Testing
     EntryWriter.content(length: contents.count, 0, to: &entry)
     entry.array(contents)
     var frame = FrameBuffer(capacity: Limits.plainLength)
-    frame.append(entry.bytes)
+    frame.commit(entry.bytes)
     return frame
   }
 

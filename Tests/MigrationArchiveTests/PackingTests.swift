@@ -138,7 +138,7 @@ import Testing
   @Test func `bytes are stored in the order in which they were committed`() {
     var buffer = FrameBuffer(capacity: 10)
     expect(buffer.isEmpty && buffer.bytes.count == 10)
-    buffer.append([1, 2])
+    buffer.commit([1, 2])
     buffer.withFreeSpace(at: 1, length: 3) { $0.withUnsafeMutableBytes { $0.copyBytes(from: [7, 8, 9]) } }
     expect(buffer.count, is: 2, "lent memory is not counted")
     expect(buffer.withFreeSpan(at: 1, length: 3) { $0.withUnsafeBytes { Array($0) } }, is: [7, 8, 9])
@@ -154,8 +154,8 @@ import Testing
 
   @Test func `a full buffer grows as needed`() {
     var buffer = FrameBuffer(capacity: 2)
-    buffer.append([1, 2])
-    buffer.append([])
+    buffer.commit([1, 2])
+    buffer.commit([])
     expect(buffer.withFreeSpace(at: 0, length: 0) { $0.count }, is: 0)
     expect(buffer.bytes.count, is: 2)
     buffer.withFreeSpace(at: 1, length: 2) { $0.withUnsafeMutableBytes { $0.copyBytes(from: [8, 9]) } }

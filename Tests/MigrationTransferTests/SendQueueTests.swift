@@ -23,7 +23,7 @@ private final class ByteSource: FrameSource {
 
   func fill(_ frame: inout FrameBuffer, written: UInt64) -> FrameFilling {
     guard let byte = state.withLock({ $0.left.popFirst() }) else { return .nothing(until: nil) }
-    frame.append([UInt8](repeating: byte, count: 16))
+    frame.commit([UInt8](repeating: byte, count: 16))
     frame.note(items: 1, contentBytes: 10)
     return .full
   }

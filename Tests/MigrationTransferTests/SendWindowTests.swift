@@ -17,7 +17,7 @@ import Testing
     _ window: inout SendQueue.UnwrittenFrames, _ byte: UInt8, by number: UInt32 = 0, length: Int = 16
   ) throws -> SendQueue.UnwrittenFrames.StreamNumber? {
     var frame = try #require(filling(window.next(for: number)))
-    frame.append([UInt8](repeating: byte, count: length))
+    frame.commit([UInt8](repeating: byte, count: length))
     return window.filled(frame)
   }
 
@@ -81,7 +81,7 @@ import Testing
     var window = window(4)
     window.skip(items: 1, bytes: 5)
     var frame = try #require(filling(window.next(for: 0)))
-    frame.append([1])
+    frame.commit([1])
     frame.note(items: 1, contentBytes: 10)
     frame.note(hole: 100)
     _ = window.filled(frame)
@@ -163,7 +163,7 @@ import Testing
     var frame = try #require(filling(window.next(for: 1)))
     let other = try #require(filling(window.next(for: 2)))
     expect(window.retire(1) == nil)
-    frame.append([UInt8](repeating: 1, count: 16))
+    frame.commit([UInt8](repeating: 1, count: 16))
     expect(window.filled(frame) == nil)
     expect(isEnd(window.next(for: 1)))
     expect(window.unfilled(other, for: 2), is: 2)

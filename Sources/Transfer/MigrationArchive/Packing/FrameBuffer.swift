@@ -33,16 +33,12 @@ package struct FrameBuffer: Sendable {
     holeBytes = 0
   }
 
-  /// Appends the bytes that precede data, or a whole entry.
-  package mutating func append(_ prefix: [UInt8]) {
-    write(prefix, at: count)
-    count += prefix.count
-  }
-
-  /// Inserts bytes before data that was read behind them, and counts both as written.
-  package mutating func commit(_ prefix: [UInt8], followedBy dataLength: Int) {
-    append(prefix)
-    count += dataLength
+  /// Appends a whole entry, or inserts the bytes before data that was read behind them, and counts both as
+  /// written.
+  package mutating func commit(_ prefix: [UInt8], followedBy dataLength: Int = 0) {
+    reserve(count + prefix.count)
+    bytes.overwrite(at: count, with: prefix)
+    count += prefix.count + dataLength
   }
 
   /// Lends the free memory `offset` bytes behind the entries, to read data into; the data is not
@@ -79,10 +75,5 @@ package struct FrameBuffer: Sendable {
     var grown = [UInt8](repeating: 0, count: capacity)
     grown.replaceSubrange(..<count, with: bytes[..<count])
     bytes = grown
-  }
-
-  private mutating func write(_ source: [UInt8], at offset: Int) {
-    reserve(offset + source.count)
-    bytes.overwrite(at: offset, with: source)
   }
 }

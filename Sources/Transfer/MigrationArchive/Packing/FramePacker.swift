@@ -71,10 +71,14 @@ final class FramePacker {
   /// Adds an item without content: a directory, a link, an empty file.
   func add(_ record: ItemRecord) {
     guard !skipHeld(record) else { return }
+    addRecord(of: record)
+  }
+
+  /// Adds a whole entry, or what precedes the data that was read behind it.
+  private func append(followedBy length: Int = 0, _ write: (inout ByteWriter) -> Void) {
     prefix.removeAll()
-    EntryWriter.item(record, to: &prefix)
-    frame.append(prefix.bytes)
-    count(record, contentBytes: 0)
+    write(&prefix)
+    frame.commit(prefix.bytes, followedBy: length)
   }
 
   /// Lends the memory for the content of a file that is read in one piece, and whose record will
@@ -154,9 +158,7 @@ final class FramePacker {
     } else {
       check = self.check(place, lead, size)
     }
-    prefix.removeAll()
-    EntryWriter.place(place, check, to: &prefix)
-    frame.commit(prefix.bytes, followedBy: size)
+    append(followedBy: size) { EntryWriter.place(place, check, to: &$0) }
     frame.note(items: 0, contentBytes: UInt64(size))
     return true
   }
@@ -182,17 +184,13 @@ final class FramePacker {
 
   /// Adds a hole of a large file.
   func addHole(_ place: FilePiece) {
-    prefix.removeAll()
-    EntryWriter.place(place, keys.check(place), to: &prefix)
-    frame.append(prefix.bytes)
+    append { EntryWriter.place(place, keys.check(place), to: &$0) }
     frame.note(hole: UInt64(place.range.count))
   }
 
   /// Adds the record of a large file whose bytes have all been added.
   func addRecord(of record: ItemRecord) {
-    prefix.removeAll()
-    EntryWriter.item(record, to: &prefix)
-    frame.append(prefix.bytes)
+    append { EntryWriter.item(record, to: &$0) }
     count(record, contentBytes: 0)
   }
 
@@ -234,9 +232,7 @@ final class FramePacker {
 
   /// Adds a piece that the receiver has in the file's earlier version.
   func addBase(_ place: FilePiece, _ lanes: PieceLanes) {
-    prefix.removeAll()
-    EntryWriter.base(place, keys.check(place, lanes: lanes.lanes), lanes, to: &prefix)
-    frame.append(prefix.bytes)
+    append { EntryWriter.base(place, keys.check(place, lanes: lanes.lanes), lanes, to: &$0) }
     skip(UInt64(place.range.count))
   }
 

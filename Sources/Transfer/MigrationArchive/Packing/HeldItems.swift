@@ -6,9 +6,9 @@ package struct HeldItems: Sendable {
   private var staged: [Mark] = []
   private var isCurrent: [Bool] = []
   /// The marks of the other kinds.
-  private var others = ByKind<Mark>()
+  private var others: [Held.Kind: [Mark]] = [:]
   /// For each of these marks, whether an item of the source has it; empty if the receiver does not ask.
-  private var isMet = ByKind<Bool>()
+  private var isMet: [Held.Kind: [Bool]] = [:]
   private var partials: [ArchivePath: Partial] = [:]
 
   package init() {}
@@ -16,7 +16,7 @@ package struct HeldItems: Sendable {
   package var isEmpty: Bool { staged.isEmpty && partials.isEmpty && !hasNames }
 
   /// Whether the destination has entries whose items need not, or must not, be sent.
-  var hasNames: Bool { others.hasAny(besides: .base) }
+  var hasNames: Bool { others.keys.contains { $0 != .base } }
 
   /// Adds a page; pages come in ascending order.
   package mutating func add(_ page: Held) {
@@ -24,7 +24,7 @@ package struct HeldItems: Sendable {
     case .staged:
       staged += page.marks
       isCurrent += [Bool](repeating: false, count: page.marks.count)
-    case .present, .taken, .removed, .arrived, .state, .content, .base: others[page.kind] += page.marks
+    case .present, .taken, .removed, .arrived, .state, .content, .base: others[page.kind, default: []] += page.marks
     }
   }
 
@@ -39,7 +39,7 @@ package struct HeldItems: Sendable {
 
   /// From now on, `stale` also has the items that the destination has or had, and that the source has not.
   package mutating func nameAbsent() {
-    for kind in Self.asked { isMet[kind] = [Bool](repeating: false, count: others[kind].count) }
+    for kind in Self.asked { isMet[kind] = others[kind].map { [Bool](repeating: false, count: $0.count) } }
   }
 
   /// The kinds of the marks that the receiver asks for.
@@ -58,25 +58,10 @@ package struct HeldItems: Sendable {
   package var stale: [Mark] {
     var stale = staged.indices.lazy.filter { !isCurrent[$0] }.map { staged[$0] } as [Mark]
     for kind in Self.asked {
-      for (mark, isMet) in zip(others[kind], isMet[kind]) where !isMet { stale.append(mark) }
+      for (mark, isMet) in zip(others[kind] ?? [], isMet[kind] ?? []) where !isMet { stale.append(mark) }
     }
     stale.sort()
     return stale
-  }
-
-  /// A list for each kind of marks.
-  private struct ByKind<Element: Sendable>: Sendable {
-    private var lists = [[Element]](repeating: [], count: Int(Held.Kind.base.rawValue) + 1)
-
-    subscript(_ kind: Held.Kind) -> [Element] {
-      get { lists[Int(kind.rawValue)] }
-      _modify { yield &lists[Int(kind.rawValue)] }
-    }
-
-    /// Whether there is anything of another kind.
-    func hasAny(besides kind: Held.Kind? = nil) -> Bool {
-      lists.enumerated().contains { $0.offset != kind.map { Int($0.rawValue) } && !$0.element.isEmpty }
-    }
   }
 
   /// The receiver's ledger, for lookups by several readers.
@@ -88,19 +73,19 @@ package struct HeldItems: Sendable {
     /// Whether the receiver asks which marks no item of the source has.
     private let isAsked: Bool
     /// They do not change, and need no lock.
-    private let marks: ByKind<Mark>
+    private let marks: [Held.Kind: [Mark]]
     private let items: Condition<HeldItems>
 
     init(_ items: HeldItems) {
       isEmpty = items.isEmpty
       hasNames = items.hasNames
-      isAsked = items.isMet.hasAny()
+      isAsked = !items.isMet.isEmpty
       marks = items.others
       self.items = Condition(items)
     }
 
     /// Whether the destination has files that may be bases of newer versions.
-    var hasBases: Bool { !marks[.base].isEmpty }
+    var hasBases: Bool { marks[.base] != nil }
 
     /// Whether the receiver holds this item; if so, the item counts as still existing at the source.
     func take(_ mark: Mark) -> Bool { items.withLock { $0.take(mark) } }
@@ -110,9 +95,8 @@ package struct HeldItems: Sendable {
 
     /// Whether there is a mark of this kind, other than the marks of staged items.
     func has(_ mark: @autoclosure () -> Mark, _ kind: Held.Kind) -> Bool {
-      let marks = marks[kind]
-      guard !marks.isEmpty, let place = marks.place(of: mark()) else { return false }
-      if isAsked, HeldItems.asked.contains(kind) { items.withLock { $0.isMet[kind][place] = true } }
+      guard let marks = marks[kind], let place = marks.place(of: mark()) else { return false }
+      if isAsked, HeldItems.asked.contains(kind) { items.withLock { $0.isMet[kind]?[place] = true } }
       return true
     }
 

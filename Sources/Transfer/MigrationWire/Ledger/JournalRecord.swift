@@ -229,14 +229,11 @@ package enum JournalRecord: Equatable, Sendable {
     case 7: self = .concluded(Tally(items: try reader.u64(bytes), bytes: try reader.u64(bytes)))
     case 8: self = .imported
     case 9: self = .discardedTree(try ArchivePath(try reader.rest(bytes)))
-    case 10:
+    case 10, 17:
       let inode = try reader.u64(bytes)
       let path = try ArchivePath(try reader.array(bytes, Int(try reader.u16(bytes))))
-      self = .moving(path, inode: inode, to: try ArchivePath(try reader.rest(bytes)))
-    case 17:
-      let inode = try reader.u64(bytes)
-      let path = try ArchivePath(try reader.array(bytes, Int(try reader.u16(bytes))))
-      self = .aside(path, inode: inode, at: try ArchivePath(try reader.rest(bytes)))
+      let target = try ArchivePath(try reader.rest(bytes))
+      self = kind == 10 ? .moving(path, inode: inode, to: target) : .aside(path, inode: inode, at: target)
     case 11: self = .void(at: try reader.u64(bytes))
     case 12: self = .exposed
     case 13:
