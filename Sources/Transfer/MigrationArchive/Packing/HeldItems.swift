@@ -109,15 +109,3 @@ package struct HeldItems: Sendable {
     var stale: [Mark] { items.withLock { $0.stale } }
   }
 }
-
-extension [Mark] {
-  /// The place of a mark; nil if it is not there. The marks ascend.
-  fileprivate func place(of mark: Mark) -> Int? {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = (low + high) / 2
-      if self[middle] < mark { low = middle + 1 } else { high = middle }
-    }
-    return low < count && self[low] == mark ? low : nil
-  }
-}

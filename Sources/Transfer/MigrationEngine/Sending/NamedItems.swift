@@ -57,14 +57,5 @@ struct NamedItems: Sendable {
   }
 
   /// Whether the source no longer has the item of this mark.
-  func isGone(_ mark: Mark?) -> Bool {
-    guard let mark else { return false }
-    var rest = gone[...]
-    while !rest.isEmpty {
-      let middle = rest.startIndex + rest.count / 2
-      if gone[middle] == mark { return true }
-      rest = gone[middle] < mark ? rest[(middle + 1)...] : rest[..<middle]
-    }
-    return false
-  }
+  func isGone(_ mark: Mark?) -> Bool { mark.flatMap { gone.place(of: $0) } != nil }
 }

@@ -43,6 +43,18 @@ package struct Held: Equatable, Sendable {
   }
 }
 
+extension [Mark] {
+  /// The place of a mark; nil if it is not there. The marks ascend.
+  package func place(of mark: Mark) -> Int? {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle] < mark { low = middle + 1 } else { high = middle }
+    }
+    return low < count && self[low] == mark ? low : nil
+  }
+}
+
 extension ByteReader {
   /// Reads marks up to the end: at least one, ascending.
   mutating func marks(_ bytes: Span<UInt8>, _ subject: String) throws(Violation) -> [Mark] {
