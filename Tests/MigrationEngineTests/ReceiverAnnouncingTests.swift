@@ -20,18 +20,18 @@ import Testing
   @Test func `a receiver without a network address is not announced`() {
     var script = Script()
     script.open()
-    expect(!script.engine.announcement.isOn)
+    expect(!script.engine.isAnnounced)
   }
 
   @Test func `a receiver stays announced while its sender may come back, until the run ends`() {
     var script = Script()
     script.open(isAnnounced: true)
     script.pair()
-    expect(script.engine.announcement.isOn)
+    expect(script.engine.isAnnounced)
     _ = script.feed(.broke(Script.id(1), Script.cut))
-    expect(script.engine.announcement.isOn)
+    expect(script.engine.isAnnounced)
     expect(script.feed(.stop(.interrupted)).contains("withdraw announcement"))
-    expect(!script.engine.announcement.isOn)
+    expect(!script.engine.isAnnounced)
   }
 
   @Test func `a receiver is not announced once it judges no more codes`() {
@@ -40,7 +40,7 @@ import Testing
     var script = Script(settings)
     script.open(isAnnounced: true)
     _ = script.spendCodes()
-    expect(!script.engine.announcement.isOn)
+    expect(!script.engine.isAnnounced)
     expect(script.feed(.answered(true)).contains("announce"))
   }
 
@@ -50,6 +50,6 @@ import Testing
     var script = Script(settings)
     script.open([Script.known(1, key: 1)], isAnnounced: true)
     _ = script.spendCodes()
-    expect(script.engine.announcement.isOn)
+    expect(script.engine.isAnnounced)
   }
 }

@@ -85,7 +85,7 @@ import Testing
       $0.connections.advance(ConnectionID(50), to: .greeting)
     }
     find("connection 2 after READY is forgotten") { _ = $0.workers.end(.serve(ConnectionID(2))) }
-    find("a question and its worker do not agree") { $0.question = ReceiverEngine.StandingQuestion(subject: .restart) }
+    find("a question and its worker do not agree") { $0.question = (.restart, isWithdrawn: false) }
     find("an import and its worker do not agree") { $0.transfers[of: 100]?.part.stage = .importing }
     find("an import and its worker do not agree") { $0.workers.start(.importItems(100)) }
   }

@@ -10,7 +10,7 @@ extension ReceiverEngine {
   }
 
   private var brokenPhase: String? {
-    if announcement.isOn, phase.isEnding { return "it is announced behind its end" }
+    if isAnnounced, phase.isEnding { return "it is announced behind its end" }
     switch phase {
     case .starting, .over: break
     case .serving(let served):

@@ -3,8 +3,8 @@ package import MigrationWire
 /// The questions to the user: whether to take what a sender offers, and whether to wait on after the last code.
 extension ReceiverEngine {
   /// The questions that the user is to be asked now, the first one first.
-  private var wanted: [(subject: StandingQuestion.Subject, question: Question)] {
-    var wanted: [(subject: StandingQuestion.Subject, question: Question)] = phase.sessions.compactMap { number in
+  private var wanted: [(subject: QuestionSubject, question: Question)] {
+    var wanted: [(subject: QuestionSubject, question: Question)] = phase.sessions.compactMap { number in
       guard let session = sessions[number],
         case .asking(let plan, let judgement, let consent) = session.stage,
         let transfer = transfers[of: session.transfer]
@@ -30,7 +30,7 @@ extension ReceiverEngine {
       self.question?.isWithdrawn = true
       act(.withdrawQuestion)
     } else if let wanted = wanted.first {
-      question = StandingQuestion(subject: wanted.subject)
+      question = (wanted.subject, isWithdrawn: false)
       act(.ask(wanted.question))
     }
   }
@@ -48,17 +48,10 @@ extension ReceiverEngine {
     }
   }
 
-  /// The question that the user is asked now.
-  struct StandingQuestion: Equatable, Sendable {
-    enum Subject: Equatable, Sendable {
-      case restart
-      /// Whether to accept a session's plan.
-      case consent(SessionNumber)
-    }
-
-    let subject: Subject
-    /// Whether the question is to end without an answer.
-    var isWithdrawn = false
+  enum QuestionSubject: Equatable, Sendable {
+    case restart
+    /// Whether to accept a session's plan.
+    case consent(SessionNumber)
   }
 }
 

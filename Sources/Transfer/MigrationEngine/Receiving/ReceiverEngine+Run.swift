@@ -22,7 +22,7 @@ extension ReceiverEngine {
       if listening.isInTunnels && !settings.waitsAtRelay { tell(.notice(Listening.tunnelNotice)) }
       guard case .starting = phase else { return }
       phase = .open
-      announcement.isPossible = listening.isAnnounced || settings.waitsAtRelay
+      mayAnnounce = listening.isAnnounced || settings.waitsAtRelay
       // Only now, because a receiver that is done reports nothing more.
       goOnWithConcluded()
     case .failure(let fault): endRun(.failure(fault))
@@ -156,23 +156,10 @@ extension ReceiverEngine {
   }
 }
 
-/// Whether this device is announced on its networks (Protocol §4.5).
-struct AnnouncedState: Sendable {
-  var isPossible = false
-  private(set) var isOn = false
-
-  /// Returns the action that starts or ends the announcement; nil where nothing changes.
-  mutating func change(to isWanted: Bool) -> ReceiverEngine.Action? {
-    guard isWanted != isOn else { return nil }
-    isOn = isWanted
-    return isOn ? .announce : .withdrawAnnouncement
-  }
-}
-
 extension ReceiverEngine {
   /// Whether a sender that finds this device could do anything here: pair, or come back.
   private var isWorthFinding: Bool {
-    guard announcement.isPossible, stop == nil else { return false }
+    guard mayAnnounce, stop == nil else { return false }
     return switch phase {
     case .serving(let served): !served.isEmpty || !codes.isExhausted || !transfers.isEmpty
     case .starting, .finishing, .over: false
@@ -181,7 +168,9 @@ extension ReceiverEngine {
 
   /// Starts or ends the announcement of this device, where that has changed.
   mutating func tendAnnouncement() {
-    if let action = announcement.change(to: isWorthFinding) { act(action) }
+    guard isWorthFinding != isAnnounced else { return }
+    isAnnounced.toggle()
+    act(isAnnounced ? .announce : .withdrawAnnouncement)
   }
 }
 

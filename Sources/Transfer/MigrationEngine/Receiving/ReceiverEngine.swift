@@ -73,8 +73,10 @@ package struct ReceiverEngine: Engine {
   var reservationWaits: [TransferID: ReservationWait] = [:]
   /// How fast the transfers whose reservations others wait for bring what they reserve.
   var reservationPaces: [TransferID: ReservationPace] = [:]
-  var question: StandingQuestion?
-  var announcement = AnnouncedState()
+  /// The question that the user is asked now, and whether it is to end without an answer.
+  var question: (subject: QuestionSubject, isWithdrawn: Bool)?
+  /// Whether this device may be, and is, announced on its networks (Protocol §4.5).
+  var (mayAnnounce, isAnnounced) = (false, false)
   var relayWait: RelayWait
   /// The relay that the user was told about last.
   var toldRelay: String?
