@@ -355,9 +355,7 @@ final class ReceiverPerformer: Performer {
     while let arrival = listener?.accept() {
       switch arrival {
       case .shortage: report(.outOfDescriptors(chance: .random(in: 0 ... .max)))
-      case .connection(let id, let remote):
-        report(.arrived(id, remote, chance: .random(in: 0 ... .max)))
-        look(at: id, report)
+      case .connection(let id, let remote): arrive((id, remote), report)
       }
     }
   }

@@ -29,7 +29,7 @@ struct Dial {
   func run(_ setup: SenderSetup) -> SenderPerformer.WorkerReport {
     let spread = Double.random(in: 0...1)
     do throws(DialFailure) {
-      let wakeup = try wakeup
+      let wakeup = try SystemError.mapped(Wakeup()) { DialFailure.failed(Failure($0)) }
       let waking = stop.waking(wakeup)
       defer { extendLifetime(waking) }
       let met = try meet(setup, wakeup)
@@ -44,17 +44,10 @@ struct Dial {
     }
   }
 
-  private var wakeup: Wakeup {
-    get throws(DialFailure) {
-      do throws(SystemError) { return try Wakeup() } catch { throw .failed(Failure(error)) }
-    }
-  }
-
   private func meet(_ setup: SenderSetup, _ wakeup: Wakeup) throws(DialFailure) -> MetReceiver {
     let keys = try found(setup)
     let dialing = try dialing(keys)
-    let addresses: [SocketAddress]
-    do throws(Failure) { addresses = try route.addresses() } catch { throw .unresolved(error) }
+    let addresses = try Failure.mapped(route.addresses()) { DialFailure.unresolved($0) }
     setup.post(.dialing(first: route.relay?.shown ?? addresses.first?.description ?? ""))
     switch keys {
     case .pairing(let keys): return try pair(keys, dialing, addresses, wakeup, setup)
@@ -232,7 +225,7 @@ struct Probe {
 
   private func reach(_ addresses: [SocketAddress]) throws(Failure) -> SocketAddress {
     do throws(Race.End) {
-      let wakeup = try Race.system { () throws(SystemError) in try Wakeup() }
+      let wakeup = try SystemError.mapped(Wakeup()) { Race.End.broken($0) }
       let waking = stop.waking(wakeup)
       defer { extendLifetime(waking) }
       let stop = stop
@@ -256,7 +249,7 @@ struct Probe {
   private func ask(
     _ relay: RelayAccess, _ socket: borrowing StreamSocket, _ wakeup: Wakeup
   ) throws(Race.End) {
-    let secret = try Race.system { () throws(SystemError) in try SystemRandom.bytes(RelayMeeting.secretSize) }
+    let secret = try SystemError.mapped(SystemRandom.bytes(RelayMeeting.secretSize)) { Race.End.broken($0) }
     let calling = RelayCalling(access: relay, errand: .meet(RelayMeeting(ofSecret: secret)))
     do throws(ConnectionError) {
       _ = try calling.run(on: socket, wakeup: wakeup, isStopped: { stop.isSet }, until: Dialing.deadline)

@@ -35,11 +35,6 @@ struct Race: Sendable {
     var running = try Running(self)
     return try running.next()
   }
-
-  /// Runs something of this device that the kernel may refuse.
-  static func system<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(End) -> Result {
-    do throws(SystemError) { return try body() } catch { throw .broken(error) }
-  }
 }
 
 extension Race {
@@ -72,7 +67,7 @@ extension Race {
     private let own: Set<[UInt8]>
 
     init(_ plan: Race, with listener: consuming ListeningSocket? = nil) throws(End) {
-      self.init(plan, listener, try Race.system { () throws(SystemError) in try Poller() })
+      self.init(plan, listener, try SystemError.mapped(Poller()) { End.broken($0) })
     }
 
     /// Nothing throws here: Swift 6.2 would destroy twice what a value has that it cannot complete.

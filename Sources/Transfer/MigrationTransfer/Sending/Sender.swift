@@ -82,11 +82,9 @@ package final class Sender: Sendable {
     store: TransferStore? = nil, observer: @escaping @Sendable (TransferEvent) -> Void,
     choosing choice: @escaping ReceiverAsker = { (_, _) throws(Failure) in 0 }, code: @escaping CodeAsker
   ) throws(Failure) {
-    let queue: EventQueue<SenderPerformer.WorkerReport>
-    do throws(SystemError) { queue = try EventQueue() } catch { throw Failure(error) }
     setup = SenderSetup(
       options: options, search: search, sources: sources, store: store, observer: observer, choice: choice, code: code,
-      queue: queue)
+      queue: try SystemError.mapped(EventQueue()) { Failure($0) })
   }
 
   /// Ends the transfer soon, from any thread.
