@@ -47,7 +47,9 @@ extension SenderEngine {
   private mutating func goOn(with transfers: ArraySlice<EarlierTransfer>) {
     guard let newest = transfers.first, newest.isDone else {
       if let abandoned { return prepareFinish(.failure(abandoned)) }
-      return continueOrPair(transfers)
+      guard let newest = transfers.first else { return beginPairing() }
+      act(.tell(.connecting(address: settings.target ?? newest.address)))
+      return dial(DialPlan(.resume(newest, others: Array(transfers.dropFirst())), settings, now: now))
     }
     facts.transfer = OutgoingTransfer(newest)
     for number in newest.parts.indices.map({ UInt16($0) }) {
@@ -60,12 +62,6 @@ extension SenderEngine {
     facts.actions += [.tell(.notice(result.earlierClause)), .forget(newest.identifier)]
     facts.transfer = OutgoingTransfer()
     goOn(with: transfers.dropFirst())
-  }
-
-  private mutating func continueOrPair(_ transfers: ArraySlice<EarlierTransfer>) {
-    guard let newest = transfers.first else { return beginPairing() }
-    act(.tell(.connecting(address: settings.target ?? newest.address)))
-    dial(DialPlan(.resume(newest, others: Array(transfers.dropFirst())), settings, now: now))
   }
 
   /// There is nothing to continue.

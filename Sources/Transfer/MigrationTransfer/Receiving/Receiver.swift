@@ -53,13 +53,6 @@ package final class Receiver: Sendable {
       set { settings[keyPath: option] = newValue }
     }
 
-    /// Pairings are kept only by the key that this device shows in every session.
-    func keepingPairings(_ isKeptKey: Bool) -> Options {
-      var options = self
-      options.keepsPairings = options.keepsPairings && isKeptKey
-      return options
-    }
-
     /// The engine's settings, complete.
     func settings(of importers: any Importers, with helpers: Helpers) -> ReceiverEngine.Settings {
       var settings = settings
@@ -106,8 +99,11 @@ package final class Receiver: Sendable {
       let kept = try store?.identity(orMake: options.keepsPairings)
       let identity = try known.first.map { try Identity(encoded: $0.identity) } ?? kept ?? Identity.generate()
       let entries = known.compactMap { FoundTransferRecord.take($0, in: store, isKept: options.keeps) }
+      var options = options
+      // Pairings are kept only by the key that this device shows in every session.
+      if identity.fingerprint != kept?.fingerprint { options.keepsPairings = false }
       setup = ReceiverSetup(
-        options: options.keepingPairings(identity.fingerprint == kept?.fingerprint), helpers: helpers,
+        options: options, helpers: helpers,
         importers: importers, store: store, hold: hold, observer: observer,
         identity: identity, context: try TLSContext(role: .server, identity: identity), queue: try EventQueue())
       self.entries = Mutex(entries)

@@ -14,8 +14,10 @@ struct RecoveryWorker: Sendable {
     var known: [ReceiverEngine.EarlierTransfer] = []
     var transfers: [IncomingTransferContext] = []
     for one in entries {
+      // A record that this process does not hold counts as a released one.
+      let unseen = describe(one.remembered, held: one.remembered.held, isHeld: false)
       guard let entry = one.entry else {
-        known.append(describeUnseen(one.remembered))
+        known.append(unseen)
         continue
       }
       let transfer = IncomingTransferContext(one.remembered.transfer, entry: entry)
@@ -27,7 +29,7 @@ struct RecoveryWorker: Sendable {
         // It is tried again when its sender comes, and hinders no other transfer.
         let identifier = one.remembered.transfer.hexadecimal.prefix(8)
         setup.notice("the transfer \(identifier) cannot be taken back: \(Failure(error).message)")
-        known.append(describeUnseen(one.remembered))
+        known.append(unseen)
       }
     }
     return Report(.tookBack(.success(known)), bringing: .transfers(transfers))
@@ -89,11 +91,6 @@ struct RecoveryWorker: Sendable {
     case .concluded(let total), .imported(let total):
       return describe(remembered, held: staging.held, concluded: total)
     }
-  }
-
-  /// The record of a transfer that this process does not hold. It counts as a released one.
-  private func describeUnseen(_ remembered: TransferRecord) -> ReceiverEngine.EarlierTransfer {
-    describe(remembered, held: remembered.held, isHeld: false)
   }
 
   private func describe(
