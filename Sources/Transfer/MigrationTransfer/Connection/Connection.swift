@@ -50,10 +50,10 @@ struct Connection: ~Copyable, Sendable {
     _ socket: consuming StreamSocket, _ context: TLSContext, pinned: KeyFingerprint? = nil, wakeup: Wakeup,
     isStopped: @escaping @Sendable () -> Bool = { true }
   ) throws(ConnectionError) {
-    try ConnectionError.system(socket.setNoDelay())
-    try ConnectionError.system(socket.setUserTimeout(.seconds(Int(Heartbeat.silence))))
-    let poller = try ConnectionError.system(Poller())
-    let session = try ConnectionError.tls(TLSSession(context, pinned: pinned))
+    try SystemError.mapped(socket.setNoDelay()) { ConnectionError($0) }
+    try SystemError.mapped(socket.setUserTimeout(.seconds(Int(Heartbeat.silence)))) { ConnectionError($0) }
+    let poller = try SystemError.mapped(Poller()) { ConnectionError($0) }
+    let session = try TLSError.mapped(TLSSession(context, pinned: pinned)) { ConnectionError($0) }
     self.init(socket, session, poller, wakeup, isStopped)
   }
 
@@ -81,25 +81,25 @@ struct Connection: ~Copyable, Sendable {
 
   /// The values that tie a pairing to this connection.
   func channelBinding() throws(ConnectionError) -> [UInt8] {
-    try ConnectionError.tls(session.channelBinding())
+    try TLSError.mapped(session.channelBinding()) { ConnectionError($0) }
   }
 
   /// The secret by which the ends of a pairing meet at relays.
   func meetingSecret() throws(ConnectionError) -> [UInt8] {
-    try ConnectionError.tls(session.meetingSecret())
+    try TLSError.mapped(session.meetingSecret()) { ConnectionError($0) }
   }
 
   /// Ends the kernel's time limit for acknowledgements. A slow disk may stop a data stream for as long as the control
   /// connection lives (Protocol §7.4), and the kernel would take a receiver without room for a dead
   /// one.
   func allowStalls() throws(ConnectionError) {
-    try ConnectionError.system(socket.setUserTimeout(.zero))
+    try SystemError.mapped(socket.setUserTimeout(.zero)) { ConnectionError($0) }
   }
 
   /// Keeps bytes that cannot be sent yet out of the kernel: bytes in its buffer cannot move to
   /// another connection, and they precede more urgent ones.
   func keepUnsentLow() throws(ConnectionError) {
-    try ConnectionError.system(socket.setUnsentLimit(bytes: 256 << 10))
+    try SystemError.mapped(socket.setUnsentLimit(bytes: 256 << 10)) { ConnectionError($0) }
   }
 
   /// How many bytes the other end's kernel does not have yet.
@@ -141,7 +141,9 @@ struct Connection: ~Copyable, Sendable {
   ) throws(ConnectionError) -> Int {
     var next = range.lowerBound
     while next < range.upperBound {
-      let step = try ConnectionError.tls(session.write(source.span.extracting(next..<range.upperBound)))
+      let step = try TLSError.mapped(session.write(source.span.extracting(next..<range.upperBound))) {
+        ConnectionError($0)
+      }
       if case .bytes(let count) = step { next += count }
       if isMore, next == range.upperBound { break }
       guard try flush() else { break }
@@ -154,14 +156,15 @@ struct Connection: ~Copyable, Sendable {
   mutating func flush() throws(ConnectionError) -> Bool {
     while session.pendingOutput > 0 {
       var isFull = false
-      _ = try ConnectionError.system(
+      _ = try SystemError.mapped(
         session.send { (bytes) throws(SystemError) in
           guard let count = try socket.send(bytes) else {
             isFull = true
             return 0
           }
           return count
-        })
+        }
+      ) { ConnectionError($0) }
       if isFull { return false }
     }
     return true
@@ -186,12 +189,12 @@ struct Connection: ~Copyable, Sendable {
   /// last bytes. A close with unread bytes resets the socket, and sent bytes may be lost.
   mutating func stepClosing() throws(ConnectionError) -> ClosingStep {
     if ending == .notBegun {
-      try ConnectionError.tls(session.close())
+      try TLSError.mapped(session.close()) { ConnectionError($0) }
       ending = .said
     }
     if ending == .said {
       guard try flush() else { return .waits }
-      try ConnectionError.system(socket.shutdownWrite())
+      try SystemError.mapped(socket.shutdownWrite()) { ConnectionError($0) }
       ending = .sent
     }
     var rest = [UInt8](repeating: 0, count: 16 << 10)
@@ -255,7 +258,7 @@ struct Connection: ~Copyable, Sendable {
   /// without end.
   mutating func wait(until deadline: BootInstant?, isReading: Bool = true) throws(ConnectionError) -> Awakening {
     var interests = [interest(isReading: isReading), Poller.Interest(wakeup.raw, .readable)]
-    let isReady = try ConnectionError.system(poller.wait(&interests, until: deadline))
+    let isReady = try SystemError.mapped(poller.wait(&interests, until: deadline)) { ConnectionError($0) }
     guard interests[1].ready.isEmpty else {
       wakeup.clear()
       return .wakeup

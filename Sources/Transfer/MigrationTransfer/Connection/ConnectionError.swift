@@ -82,32 +82,4 @@ package struct ConnectionError: Error, Equatable, Sendable, CustomStringConverti
 
   /// Whether another attempt may succeed, as long as none is spent by it.
   var isPassing: Bool { !isLasting && [.lost, .closed, .timedOut, .aborted(.busy)].contains(code) }
-
-  /// Runs something that the kernel may refuse.
-  static func system<Result: ~Copyable>(
-    _ body: @autoclosure () throws(SystemError) -> Result
-  ) throws(ConnectionError) -> Result {
-    try SystemError.mapped(body()) { ConnectionError($0) }
-  }
-
-  /// Runs something that TLS may refuse.
-  static func tls<Result: ~Copyable>(
-    _ body: @autoclosure () throws(TLSError) -> Result
-  ) throws(ConnectionError) -> Result {
-    try TLSError.mapped(body()) { ConnectionError($0) }
-  }
-
-  /// Computes a part of a proof.
-  static func proof<Result: ~Copyable>(
-    _ body: @autoclosure () throws(TLSError) -> Result
-  ) throws(ConnectionError) -> Result {
-    try TLSError.mapped(body()) { ConnectionError(.unproved, $0.description) }
-  }
-
-  /// Reads something that may break the protocol.
-  static func wire<Result: ~Copyable>(
-    _ body: @autoclosure () throws(Violation) -> Result
-  ) throws(ConnectionError) -> Result {
-    try Violation.mapped(body()) { ConnectionError($0) }
-  }
 }

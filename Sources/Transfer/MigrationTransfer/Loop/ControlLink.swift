@@ -163,7 +163,7 @@ final class ControlLink {
   }
 
   private func nextMessage() throws(ConnectionError) -> ControlMessage? {
-    try ConnectionError.wire(channel.next())
+    try Violation.mapped(channel.next()) { ConnectionError($0) }
   }
 
   private func end(now: Double, _ deadline: Double) -> [Event] {

@@ -22,11 +22,12 @@ enum ClientPairing {
     let binding = try connection.channelBinding()
     // The AAD needs the answer to the hello, the share does not; so one round trip serves both.
     let answer = PairingFrame.serverHello(version: PairingFrame.version, mode: .pair).bytes
-    let exchange = try ConnectionError.proof(
+    let exchange = try TLSError.mapped(
       Spake2(
         role: .a, secret: secret, idA: PairingBinding.identityA(client: own, channelBinding: binding),
         idB: PairingBinding.identityB(server: server, channelBinding: binding),
-        aad: PairingBinding.associatedData(clientHello: hello.bytes, serverHello: answer)))
+        aad: PairingBinding.associatedData(clientHello: hello.bytes, serverHello: answer))
+    ) { ConnectionError(.unproved, $0.description) }
     try connection.say(hello, .pairA(exchange.share), until: deadline)
     let (serverHello, bytes) = try connection.pairingFrame(until: deadline)
     guard case .serverHello = serverHello, bytes == answer else { throw otherHello }
@@ -70,9 +71,9 @@ extension Connection {
   /// The next frame. An ABORT is thrown.
   mutating func pairingFrame(until deadline: BootInstant) throws(ConnectionError) -> (PairingFrame, bytes: [UInt8]) {
     let header = try readExactly(PairingFrame.headerSize, until: deadline)
-    let length = try ConnectionError.wire(PairingFrame.length(header.span))
+    let length = try Violation.mapped(PairingFrame.length(header.span)) { ConnectionError($0) }
     let body = length > header.count ? try readExactly(length - header.count, until: deadline) : []
-    let frame = try ConnectionError.wire(PairingFrame((header + body).span))
+    let frame = try Violation.mapped(PairingFrame((header + body).span)) { ConnectionError($0) }
     if case .abort(let reason, let details) = frame { throw ConnectionError(told: reason, details) }
     if frame == .ready { passReady() }
     return (frame, header + body)

@@ -36,11 +36,12 @@ enum ServerPairing {
     }
     let binding = try connection.channelBinding()
     let answer = PairingFrame.serverHello(version: PairingFrame.version, mode: .pair)
-    let exchange = try ConnectionError.proof(
+    let exchange = try TLSError.mapped(
       Spake2(
         role: .b, secret: secret, idA: PairingBinding.identityA(client: client, channelBinding: binding),
         idB: PairingBinding.identityB(server: own, channelBinding: binding),
-        aad: PairingBinding.associatedData(clientHello: hello, serverHello: answer.bytes)))
+        aad: PairingBinding.associatedData(clientHello: hello, serverHello: answer.bytes))
+    ) { ConnectionError(.unproved, $0.description) }
     let ownShare = exchange.share
     let keys = try exchange.keys(with: share)
     try connection.say(answer, .pairB(ownShare), until: deadline)
@@ -71,10 +72,10 @@ enum ServerPairing {
   /// Reads the JOIN after READY.
   static func join(_ connection: inout Connection, until deadline: BootInstant) throws(ConnectionError) -> Join {
     let header = try connection.readExactly(Limits.frameHeader, until: deadline)
-    let frame = try ConnectionError.wire(FrameHeader(header.span))
+    let frame = try Violation.mapped(FrameHeader(header.span)) { ConnectionError($0) }
     guard frame.type == .join, frame.length == Join.size else { throw notJoin }
     let body = try connection.readExactly(frame.length, until: deadline)
-    let message = try ConnectionError.wire(StreamMessage(.join, body.span, 0..<body.count))
+    let message = try Violation.mapped(StreamMessage(.join, body.span, 0..<body.count)) { ConnectionError($0) }
     guard case .join(let join) = message else { throw notJoin }
     return join
   }

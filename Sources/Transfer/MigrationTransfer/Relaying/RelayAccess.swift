@@ -132,7 +132,7 @@ struct RelayCalling: Sendable {
   func run(
     on socket: borrowing StreamSocket, wakeup: Wakeup, isStopped: () -> Bool, until deadline: BootInstant
   ) throws(ConnectionError) -> InternetAddress {
-    var poller = try ConnectionError.system(Poller())
+    var poller = try SystemError.mapped(Poller()) { ConnectionError($0) }
     var reader = RelayAccess.Reader()
     while true {
       do throws(RelayAccess.Trouble) {
@@ -144,7 +144,7 @@ struct RelayCalling: Sendable {
         throw ConnectionError(error, at: access.shown)
       }
       var interests = [Poller.Interest(socket.raw, .readable), Poller.Interest(wakeup.raw, .readable)]
-      let isReady = try ConnectionError.system(poller.wait(&interests, until: deadline))
+      let isReady = try SystemError.mapped(poller.wait(&interests, until: deadline)) { ConnectionError($0) }
       if !isReady { throw ConnectionError(.timedOut, "the relay \(access.shown) does not answer") }
       if !interests[1].ready.isEmpty {
         wakeup.clear()

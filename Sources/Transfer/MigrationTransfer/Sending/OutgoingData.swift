@@ -193,7 +193,7 @@ struct OutgoingData: ~Copyable {
     while let message = try nextMessage() {
       switch message {
       case .ack(let ack):
-        let count = try ConnectionError.wire(stream.received(ack))
+        let count = try Violation.mapped(stream.received(ack)) { ConnectionError($0) }
         queue.written(count, on: number)
       case .close(let close): throw ConnectionError(told: close)
       case .join, .data, .end: throw ConnectionError(Violation(.state, "a frame of a data stream"))
