@@ -16,14 +16,14 @@ import Testing
     expect(![0, 1, 3, 5, 7, 9, Mark.max].contains { held.take($0) })
     expect(held.stale, is: [4, 6])
     let lookup = HeldItems.Lookup(held)
-    expect([1, 9].allSatisfy { lookup.isPresent($0) } && !lookup.isPresent(2))
+    expect([1, 9].allSatisfy { lookup.has($0, .present) } && !lookup.has(2, .present))
   }
 
   @Test func `an empty ledger holds nothing`() throws {
     var held = HeldItems()
     let path = try ArchivePath([0x61])
     expect(!held.take(0) && held.stale.isEmpty && held.ranges(of: path, 1).all.isEmpty)
-    expect(!HeldItems.Lookup(held).isPresent(0))
+    expect(!HeldItems.Lookup(held).has(0, .present))
   }
 
   @Test func `ranges count only for their own generation`() throws {

@@ -74,8 +74,8 @@ package struct SourceBatch<Source: SourceDirectory>: Sendable {
     guard let path = try? path(index), let status = try? directory.status(name) else { return false }
     let target = status.kind == .symbolicLink ? try? directory.readLink(name) : nil
     let mark = settings.presentMark(path, status, target: target)
-    if settings.held.isPresent(mark) { return true }
-    if settings.held.isRemoved(mark) {
+    if settings.held.has(mark, .present) { return true }
+    if settings.held.has(mark, .removed) {
       removed.insert(index)
       return true
     }

@@ -16,11 +16,11 @@ extension FramePacker {
   /// is sent, unless the destination keeps existing items.
   func answer(_ path: ArchivePath, _ status: FileStatus, target: [UInt8]? = nil, isWanted: Bool) -> Answer {
     let size = status.kind == .regular ? UInt64(status.size) : 0
-    let isTaken = held.isTaken(keys.takenMark(path: path))
+    let isTaken = held.has(keys.takenMark(path: path), .taken)
     let mark = settings.presentMark(path, status, target: target)
-    let own: ItemFate.Own = held.isPresent(mark) ? .equal : isTaken ? .entry : .free
+    let own: ItemFate.Own = held.has(mark, .present) ? .equal : isTaken ? .entry : .free
     var earlier: ItemFate.Earlier?
-    if held.isRemoved(mark) {
+    if held.has(mark, .removed) {
       earlier = ItemFate.Earlier(.same, .removed)
     } else if held.has(mark, .arrived) {
       guard !isWanted, settings.isInArrivedState(path, status) else { return isWanted ? .send : .compare }

@@ -89,9 +89,6 @@ package struct HeldItems: Sendable {
 
     /// Whether the receiver holds this item; if so, the item counts as still existing at the source.
     func take(_ mark: Mark) -> Bool { items.withLock { $0.take(mark) } }
-    func isPresent(_ mark: Mark) -> Bool { has(mark, .present) }
-    func isTaken(_ mark: @autoclosure () -> Mark) -> Bool { has(mark(), .taken) }
-    func isRemoved(_ mark: Mark) -> Bool { has(mark, .removed) }
 
     /// Whether there is a mark of this kind, other than the marks of staged items.
     func has(_ mark: @autoclosure () -> Mark, _ kind: Held.Kind) -> Bool {

@@ -34,15 +34,14 @@ struct StreamTable: Sendable {
   /// A connection has joined. Returns the connections of the streams that it replaces, which are to
   /// end.
   mutating func join(_ connection: ConnectionID, _ join: Join) -> [ConnectionID] {
-    var newcomer = Newcomer(connection: connection, join: join, replaced: [])
-    newcomer.refusal = refusal(of: join)
-    if newcomer.refusal == nil {
-      let replaced = join.replaces.map { replace($0) } ?? []
+    var replaced: Set<ConnectionID> = []
+    let refusal = refusal(of: join)
+    if refusal == nil {
+      replaced = join.replaces.map { replace($0) } ?? []
       used[join.stream] = replaced
-      newcomer = Newcomer(connection: connection, join: join, replaced: replaced)
     }
-    newcomers.append(newcomer)
-    return newcomer.replaced.intersection(live.values).sorted()
+    newcomers.append(Newcomer(connection: connection, join: join, replaced: replaced, refusal: refusal))
+    return replaced.intersection(live.values).sorted()
   }
 
   /// The answer to a stream that cannot begin; nil if it may.

@@ -126,18 +126,16 @@ package struct RenamedItem: Equatable, Sendable {
     _ reader: inout ByteReader, _ bytes: Span<UInt8>
   ) throws(Violation) -> [RenamedItem] {
     let subject = "the items under other names"
-    var (list, size): ([RenamedItem], Int) = ([], 0)
-    repeat {
-      let path = try ArchivePath(try reader.stringBytes(bytes))
-      let item = RenamedItem(path: path, target: try ArchivePath(try reader.stringBytes(bytes)))
-      size += item.size
-      guard list.count < Limits.renamed, size <= Limits.renamedBytes else { throw Violation(.limit, subject) }
-      guard list.last.map({ $0.path.bytes.lexicographicallyPrecedes(path.bytes) }) ?? true else {
-        throw Violation(.value, subject)
-      }
-      list.append(item)
-    } while !reader.isAtEnd
-    return list
+    var size = 0
+    return try reader.list(
+      of: subject, atMost: Limits.renamed, ascending: { $0.path.bytes.lexicographicallyPrecedes($1.path.bytes) },
+      reading: { reader throws(Violation) in
+        let path = try ArchivePath(try reader.stringBytes(bytes))
+        let item = RenamedItem(path: path, target: try ArchivePath(try reader.stringBytes(bytes)))
+        size += item.size
+        guard size <= Limits.renamedBytes else { throw Violation(.limit, subject) }
+        return item
+      })
   }
 
   fileprivate func write(to writer: inout ByteWriter) {
