@@ -30,7 +30,7 @@ extension ArchiveExport {
     let number = growing.withLock { growing -> WorkList.Batch? in
       guard let reader = makeRoom(for: source.tree.total.bytes, &growing) else { return nil }
       let number = state.withLock { state in
-        let number = state.list.addTaken(source.tree)
+        let number = state.list.add(source.tree, areTaken: true)
         state.batches[number] = batch
         return number
       }

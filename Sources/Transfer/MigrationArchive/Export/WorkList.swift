@@ -118,22 +118,14 @@ package struct WorkList: Sendable {
   /// Whether a batch is done.
   func isDone(_ batch: Batch) -> Bool { !batches.contains { $0.number == batch } }
 
-  /// Adds the items of a tree, except those that are already in the archive.
-  mutating func add(_ tree: SourceTree, merged: Set<Int> = []) -> Batch {
+  /// Adds the items of a tree, except those that are already in the archive. If its reader takes all of
+  /// them at once, they can only be tried again.
+  mutating func add(_ tree: SourceTree, merged: Set<Int> = [], areTaken: Bool = false) -> Batch {
     lastBatch += 1
-    let left = tree.nodes.count - merged.count
-    if left > 0 {
-      batches.append(
-        (lastBatch, Entry(tree: tree, merged: merged, left: left, items: tree.nodes.count, bytes: tree.total.bytes)))
-    }
-    return lastBatch
-  }
-
-  /// Adds the items of a tree, all of which its reader takes at once; they may be tried again.
-  mutating func addTaken(_ tree: SourceTree) -> Batch {
-    lastBatch += 1
-    let entry = Entry(tree: tree, merged: [], cursor: tree.nodes.count, left: tree.nodes.count, items: 0, bytes: 0)
-    batches.append((lastBatch, entry))
+    let (count, left) = (tree.nodes.count, tree.nodes.count - merged.count)
+    var entry = Entry(tree: tree, merged: merged, left: left, items: count, bytes: tree.total.bytes)
+    if areTaken { (entry.cursor, entry.items, entry.bytes) = (count, 0, 0) }
+    if left > 0 { batches.append((lastBatch, entry)) }
     return lastBatch
   }
 

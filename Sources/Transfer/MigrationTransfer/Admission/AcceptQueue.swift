@@ -23,8 +23,6 @@ struct AcceptQueue {
   private var visitors: [ConnectionID: Visitor] = [:]
   private var scratch = [UInt8](repeating: 0, count: 8)
 
-  var count: Int { visitors.count }
-
   func contains(_ id: ConnectionID) -> Bool { visitors[id] != nil }
 
   /// Adds a connection.

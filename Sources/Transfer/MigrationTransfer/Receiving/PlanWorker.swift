@@ -120,7 +120,9 @@ struct PlanWorker: Sendable {
       if entry.isForgotten { throw Failure.forgotten }
       return record.keepsPairing && isKnown
     }
-    if setup.wasKnown(record), !isKnown { throw Failure.forgotten }
+    // It was known in this run, when it connected or from its pairing on. A transfer that it has begun is not
+    // recorded before its plan.
+    if record.isOfDevice || setup.known.contains(record.client), !isKnown { throw Failure.forgotten }
     let now = Timestamp.coarseNow().seconds
     let isKept =
       try record.keepsPairing && (isKnown || !setup.options.knownDevices.areExpected) && keep(record, now, in: store)

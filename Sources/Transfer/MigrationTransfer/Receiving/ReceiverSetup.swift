@@ -26,7 +26,7 @@ struct ReceiverSetup: Sendable {
   let reservedRoom = ReservedRoom()
   let deliveries = Deliveries()
   /// The devices that were made known when they paired in this run.
-  private let known = DevicesOfRun()
+  let known = DevicesOfRun()
 
   var clock: LoopClock { options.pace }
 
@@ -60,12 +60,6 @@ struct ReceiverSetup: Sendable {
       (try? store?.expect(key, as: .receiver, by: identity, at: address, meeting: meeting)) == true
     else { return }
     known.insert(key)
-  }
-
-  /// Whether a device was known in this run, when it connected or from its pairing on. A transfer that it
-  /// has begun is not recorded before its plan: if it is not known any more, it was forgotten.
-  func wasKnown(_ record: ReceiverEngine.PlanRecord) -> Bool {
-    record.isOfDevice || known.contains(record.client)
   }
 
   /// The newest part of a transfer has a staging directory from now on.
@@ -108,7 +102,7 @@ struct ReceiverSetup: Sendable {
   var settings: ReceiverEngine.Settings { options.settings(of: importers, with: helpers) }
 
   /// The keys of devices that were known in this run.
-  private final class DevicesOfRun: Sendable {
+  final class DevicesOfRun: Sendable {
     private let keys = Mutex<Set<KeyFingerprint>>([])
 
     func insert(_ key: KeyFingerprint) { keys.withLock { _ = $0.insert(key) } }
