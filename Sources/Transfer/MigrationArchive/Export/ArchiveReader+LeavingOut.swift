@@ -45,3 +45,13 @@ extension ArchiveReader {
     packer.unsent(unsent)
   }
 }
+
+extension NotStored {
+  /// An item that cannot be opened or read.
+  init(path: [UInt8], _ error: SystemError) {
+    // A link in the place of a directory or a file is not followed.
+    let reason: Reason =
+      error.isSymbolicLink ? .replaced : error.isNotFound ? .vanished : error.number == nil ? .attributes : .unreadable
+    self.init(path: path, reason, error: reason == .unreadable ? error.number : nil)
+  }
+}

@@ -255,6 +255,11 @@ extension StagingWriter {
   }
 }
 
+extension Staging {
+  /// How much of a disk the metadata of a session may take.
+  static func metadataRoom(on disk: any StagingDisk) -> UInt64 { (disk.space()?.availableBytes ?? .max) / 2 }
+}
+
 extension Staging.Shared {
   /// Whether the amount of data matters.
   fileprivate var looksAtSize: Bool { watch != nil || most != nil }

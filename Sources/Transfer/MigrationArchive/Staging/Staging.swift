@@ -219,8 +219,6 @@ package final class Staging: Sendable {
     }
   }
 
-  private static func metadataRoom(on disk: any StagingDisk) -> UInt64 { (disk.space()?.availableBytes ?? .max) / 2 }
-
   /// Records that the items of these marks no longer exist in the source; they are removed when
   /// everything has arrived.
   package func drop(_ marks: [Mark]) {
