@@ -8,7 +8,7 @@ extension FuzzTarget {
   /// Files of the archive.
   static let archive = [
     FuzzTarget("journal", "records of the journal", longest: 512) { JournalCheck.records($0) },
-    // Some twenty lists of its directories, each read through 32 KiB, whatever the input is.
+    // Some twenty lists of its directories, each read through 32 KiB, for every input.
     FuzzTarget("recovery", "the recovery of staged data from a journal", longest: 96, memory: 1024) {
       JournalCheck.recovery($0)
     },

@@ -155,28 +155,3 @@ extension ReceiverEngine {
     act(.finish(outcome))
   }
 }
-
-extension ReceiverEngine {
-  /// Whether a sender that finds this device could do anything here: pair, or come back.
-  private var isWorthFinding: Bool {
-    guard mayAnnounce, stop == nil else { return false }
-    return switch phase {
-    case .serving(let served): !served.isEmpty || !codes.isExhausted || !transfers.isEmpty
-    case .starting, .finishing, .over: false
-    }
-  }
-
-  /// Starts or ends the announcement of this device, where that has changed.
-  mutating func tendAnnouncement() {
-    guard isWorthFinding != isAnnounced else { return }
-    isAnnounced.toggle()
-    act(isAnnounced ? .announce : .withdrawAnnouncement)
-  }
-}
-
-extension ReceiverEngine {
-  /// Gives the store its tasks one after the other.
-  mutating func tendStoreTasks() {
-    if !workers.isStoreBusy, let task = transfers.takeTask(busy: transfersOfSessions) { act(task) }
-  }
-}

@@ -22,4 +22,9 @@ extension ReceiverEngine {
       }
     }
   }
+
+  /// Gives the store its tasks one after the other.
+  mutating func tendStoreTasks() {
+    if !workers.isStoreBusy, let task = transfers.takeTask(busy: transfersOfSessions) { act(task) }
+  }
 }
