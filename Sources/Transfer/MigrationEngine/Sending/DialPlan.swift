@@ -41,8 +41,8 @@ struct DialPlan: Sendable {
   }
 
   /// For how many seconds the sender tries a receiver that turns it away before the devices have
-  /// paired, or a known device that does not wait at its relay.
-  private static let patienceBeforeReady = 30.0
+  /// paired, and known devices that do not wait at the relay: the user may mean a device that is not known yet.
+  private static let (patienceBeforeReady, patienceAtRelay) = (30.0, 10.0)
 
   private(set) var aim: Aim
   private(set) var route: Route
@@ -52,7 +52,7 @@ struct DialPlan: Sendable {
   private var isAddressTold: Bool
   /// Whether the user knows that the sender tries again.
   private var isTrialTold = false
-  /// Until when a known device that does not wait at its relay may come back; nil before it was missed.
+  /// Until when known devices that do not wait at the relay may come; nil before one was missed.
   private var isAwaitedUntil: Double?
   /// The place in the receiver's line that the user knows.
   private var toldPlace: UInt16?
@@ -148,7 +148,9 @@ struct DialPlan: Sendable {
     case (.greet(_, _, let device), .forgotten):
       facts.act(.tell(.notice("the other device knows this one no more: it needs a code")))
       return .askCode(device)
-    case (.greet(_, _, let device), .absent(let reason)): return awaitReturn(of: device, reason, spread, &facts)
+    case (.greet(let known, let others, let device), .absent(let reason)):
+      if let next = others.first { aim = .greet(next, others: others.dropFirst() + [known], device) }
+      return awaitReturn(of: device, reason, spread, &facts)
     case (.greet, .unresolved(let failure)): return again(spread, facts.now, orElse: failure)
     case (.greet, .unreached(let failure, let reason)), (.greet, .turnedAway(let failure, let reason)):
       let step = again(spread, facts.now, orElse: failure)
@@ -180,12 +182,12 @@ struct DialPlan: Sendable {
     }
   }
 
-  /// A known device does not wait at the relay: either of both may have just started, and comes back
-  /// within seconds. Later, only a code tells whether it is the other device that has forgotten this one.
+  /// A known device does not wait at the relay: it, or the relay, may just be starting, and it comes back within
+  /// seconds. Later, only a code tells whether it has forgotten this one. Known devices are tried in turn.
   private mutating func awaitReturn(
     of device: DeviceAddress, _ reason: String, _ spread: Double, _ facts: inout Facts
   ) -> Step {
-    let end = isAwaitedUntil ?? facts.now + min(Self.patienceBeforeReady, patience)
+    let end = isAwaitedUntil ?? facts.now + min(Self.patienceAtRelay, patience)
     isAwaitedUntil = end
     guard facts.now < end, let pause = backoff.next(now: facts.now, spread: spread) else {
       facts.act(.tell(.notice("the other device is not there, or knows this one no more: it needs a code")))
