@@ -1,6 +1,6 @@
 // The screens of the old computer.
 
-import { alarm, button, commas, el, field, group, heading, isShown, keepingFocus, live, onUpdate, refresh, row, size } from "/elements.js";
+import { alarm, button, commas, el, field, group, heading, isShown, keepingFocus, live, onUpdate, refresh, row, say, size } from "/elements.js";
 import { name as named, said, told } from "/foreign.js";
 import { entry, relayForm } from "/new.js";
 import { call, go, look, reply, stopButton } from "/page.js";
@@ -52,7 +52,7 @@ function words(one) {
 export function choose() {
   const { run } = S;
   const { entries } = run.inventory;
-  let isMeasured = false;
+  let [isMeasured, warned] = [false, ""];
   const items = new Map(entries.map((one) => [one.number, entry(`entry-${one.number}`, {
     checked: run.chosen.has(one.number),
     onchange: (event) => { if (event.target.checked) run.chosen.add(one.number); else run.chosen.delete(one.number); refresh(); },
@@ -125,8 +125,11 @@ export function choose() {
       const chosen = entries.filter((one) => run.chosen.has(one.number));
       const measured = entries.filter((one) => one.bytes !== null).length;
       const needing = (one) => chosen.filter((other) => one.identifier && other.needs?.includes(one.identifier)).map((other) => named(other.name));
-      const without = entries.filter((one) => !run.chosen.has(one.number) && needing(one).length);
-      return el("div", {}, ...without.map((one) => el("p", { class: "box" }, T.needed(named(one.name), commas(needing(one))))), el("p", {}, T.chosen(chosen.filter((one) => !isEmpty(one)).length, size(sum(chosen))),
+      const lost = entries.filter((one) => !run.chosen.has(one.number) && needing(one).length)
+        .map((one) => el("p", { class: "box" }, T.needed(named(one.name), commas(needing(one)))));
+      const warning = lost.map((node) => node.textContent).join(" ");
+      if (warning !== warned) say(warned = warning);
+      return el("div", {}, ...lost, el("p", {}, T.chosen(chosen.filter((one) => !isEmpty(one)).length, size(sum(chosen))),
         run.question ? null : [" ", el("span", { class: "quiet" }, T.measuring(measured, entries.length))]), run.question?.mistake ? alarm(T.again) : null);
     }), row(onward, stopButton())),
   ];

@@ -78,7 +78,7 @@ export const texts = {
   leftOut: "Left out",
   chosen: (count, size) => `Chosen: ${count}, ${size}`,
   secret: "has passwords or keys", identity: "belongs to this computer alone: on the new one, better link the app anew",
-  needed: (app, others) => ["Without ", app, " passwords or history in this are lost: ", ...others],
+  needed: (app, others) => [...others, ": without ", app, ", passwords or history in it are lost."],
   inUse: (program) => ["in use by ", program, ": it moves last, once you have closed it"], link: (to) => ["a link to ", to],
   thisBrowser: "This page runs in it: it moves last. Close the window when asked; the move goes on, and the page opens again.",
   notLast: (why) => ["did not arrive last time: ", why, " You can leave it out."],
