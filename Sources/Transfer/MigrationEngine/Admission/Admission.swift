@@ -137,10 +137,11 @@ package struct Admission: Sendable {
   package mutating func letIn(
     now: Double, isPaced: Bool, chance: UInt64
   ) -> (ConnectionID, evicted: ConnectionID?)? {
+    guard !isPaced || tokens.level(now: now) >= 1 else { return nil }
     let chosen = choose(chance) { visitor -> Rank? in
       visitor.stage == .waiting ? (networks.inside(visitor.network), addresses.inside(visitor.address), 0) : nil
     }
-    guard let chosen, let newcomer = visitors[chosen], !isPaced || tokens.level(now: now) >= 1 else { return nil }
+    guard let chosen, let newcomer = visitors[chosen] else { return nil }
     var evicted: ConnectionID?
     if inside >= places.inside {
       guard let victim = chooseVictim(for: newcomer, now, chance) else { return nil }
