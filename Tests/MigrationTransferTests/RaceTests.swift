@@ -67,31 +67,41 @@ import Testing
       /// Whether the round has greeted it.
       var isGreeted: Bool {
         var byte: UInt8 = 0
-        return unsafe recv(socket.raw, &byte, 1, CInt(MSG_DONTWAIT)) > 0
+        return unsafe recv(socket.raw, &byte, 1, CInt(MSG_DONTWAIT) | CInt(MSG_PEEK)) > 0
       }
     }
     let relay = try ListeningSocket(on: .loopback(port: 0))
     let toRelay = try StreamSocket.connect(to: relay.address, from: .shareable)
     let (port, silent) = (try toRelay.localAddress().port, try SilentPort())
     let address = silent.address
-    let (isOver, identity) = (AtomicFlag(), try Identity.generate())
+    let (isEnough, wakeup, identity) = (AtomicFlag(), try Wakeup(), try Identity.generate())
     let round = try RunningThread("round") {
-      defer { isOver.set() }
       let round = DirectDial(
         context: try TLSContext(role: .client, identity: identity), receiver: identity.fingerprint,
-        hasSmallSegments: false, port: port, length: 1
-      ) { false }
+        hasSmallSegments: false, port: port, length: 120
+      ) { isEnough.isSet }
       #expect(throws: ConnectionError.self) {
-        _ = try round.run([MigrationWire.InternetAddress(address)], Wakeup()).remoteAddress
+        _ = try round.run([MigrationWire.InternetAddress(address)], wakeup).remoteAddress
       }
     }
+    let (most, start) = (DirectDial.mostGreetings, BootInstant.now())
     var strangers: [Stranger] = []
-    while !isOver.isSet, strangers.count < 2 * DirectDial.mostGreetings {
-      if let socket = try? StreamSocket.toThisMachine(port, from: "127.0.0.2") { strangers.append(Stranger(socket)) }
+    func greeted() -> Int { strangers.count(where: \.isGreeted) }
+    while strangers.count < 2 * most || greeted() < most, BootInstant.now().seconds(since: start) < 60 {
+      guard strangers.count < 2 * most, let socket = try? StreamSocket.toThisMachine(port, from: "127.0.0.2") else {
+        usleep(10_000)
+        continue
+      }
+      strangers.append(Stranger(socket))
     }
+    // Time in which a round without a bound would greet the others.
+    usleep(200_000)
+    let count = greeted()
+    isEnough.set()
+    wakeup.signal()
     try round.value()
-    let greeted = strangers.count(where: \.isGreeted)
-    expect((1...DirectDial.mostGreetings).contains(greeted) && strangers.count > DirectDial.mostGreetings, "\(greeted)")
+    expect(count, is: most)
+    expect(strangers.count, is: 2 * most)
   }
 
   /// Returns false if a port is not shared.
