@@ -138,7 +138,7 @@ install_libraries() {
 
 # The version that a swift command reports: "6 3"; empty if it cannot start.
 version_of() {
-  "$1" --version 2>/dev/null </dev/null | sed -n 's/.*Swift version \([0-9]*\)\.\([0-9]*\).*/\1 \2/p' | head -n 1
+  { "$1" --version 2>/dev/null </dev/null || true; } | sed -n 's/.*Swift version \([0-9]*\)\.\([0-9]*\).*/\1 \2/p' | head -n 1
 }
 
 # Whether a version, such as "6 3", is 6.2 or later.
