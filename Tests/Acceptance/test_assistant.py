@@ -36,9 +36,9 @@ class Person:
         self.work, self.device, self.program = work, device, program
         self.home = work.folder(None)
         self.browser = Browser(device, self.home)
-        for app in (BUSY, FINE):
+        for app, needs_app in ((BUSY, ""), (FINE, f"Needs={BUSY};\n")):
             self.write(f"peer/descriptions/{app}.app",
-                       f"[Application]\nId={app}\nName=App {app}\n[Data]\nconfig=config/{app}\n[Running]\nLocks=lock\n")
+                       f"[Application]\nId={app}\nName=App {app}\n{needs_app}[Data]\nconfig=config/{app}\n[Running]\nLocks=lock\n")
         os.chmod(f"{self.home}/peer", 0o700)
 
     def write(self, name, content):
@@ -148,6 +148,11 @@ def test_moving_in_two_browsers(work):
     old.browser.type(KEYS["enter"])
     old.browser.find("#onward")
     old.browser.click("label", "Pictures")
+    lost = f"App {FINE}: without App {BUSY}, passwords or history in it are lost."
+    old.browser.click("label", BUSY)
+    old.browser.until(lost)
+    old.browser.click("label", BUSY)
+    old.browser.wait("no such words", lambda: lost not in old.browser.text())
     old.browser.reach("#onward")
     old.browser.type(KEYS["enter"])
     old.browser.find("#code")
