@@ -46,7 +46,7 @@ ROWS = [
     Row("floods", "Strangers on the network do not keep an honest pair from its transfer",
         "floods of connections, metadata without end, 10,000 packets of multicast DNS a second", "Lab/attack"),
     Row("fuzzing", "No bytes from outside break a reader", "libFuzzer with the address sanitizer, each target for a minute",
-        "Lab/fuzz --jobs 2 all 60"),
+        "Lab/fuzz --jobs 2 all 20"),
     Row("files", "The promises hold on other file systems", "NFS, CIFS, 9p, exFAT, FAT, ext4 with casefold, each in a machine of "
         "its own", "Lab/files"),
     Row("second-run", "A second and a third run of a move change nothing that they should not",
