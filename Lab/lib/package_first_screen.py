@@ -68,8 +68,8 @@ class Terminal:
 
 def follow(package, work):
     page = read("README.md")
-    screen = blocks(page[:page.index("## Install")])
-    equal([line for line in screen if line], [RECEIVE, SEND], "the first screen's commands are")
+    moving = blocks(page[page.index("## Move to a new computer"):page.index("## Send files")])
+    equal([line for line in moving if line], [RECEIVE, SEND], "the commands of a move are")
     require(f"sudo apt install ./{os.path.basename(package)}" in blocks(page), f"the README does not install {os.path.basename(package)}")
     begin = time.monotonic()
     old, new = homes = [Home(name, user, make_root(codename), work, package) for name, user, codename in (("old", "anna", "bookworm"), ("new", "bert", "trixie"))]
