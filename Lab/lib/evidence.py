@@ -45,7 +45,7 @@ ROWS = [
         "the second implementation, with frames replaced, repeated, moved and cut", "Scripts/acceptance --only hostile"),
     Row("floods", "Strangers on the network do not keep an honest pair from its transfer",
         "floods of connections, metadata without end, 10,000 packets of multicast DNS a second", "Lab/attack"),
-    Row("fuzzing", "No bytes from outside break a reader", "libFuzzer with the address sanitizer, each target for a minute",
+    Row("fuzzing", "No bytes from outside break a reader", "libFuzzer with the address sanitizer, each target for twenty seconds",
         "Lab/fuzz --jobs 2 all 20"),
     Row("files", "The promises hold on other file systems", "NFS, CIFS, 9p, exFAT, FAT, ext4 with casefold, each in a machine of "
         "its own", "Lab/files"),
