@@ -84,11 +84,13 @@ import Testing
         _ = try round.run([MigrationWire.InternetAddress(address)], wakeup).remoteAddress
       }
     }
+    // Only a round that greets too few meets the bound of a minute.
     let (most, start) = (DirectDial.mostGreetings, BootInstant.now())
     var strangers: [Stranger] = []
     func greeted() -> Int { strangers.count(where: \.isGreeted) }
     while strangers.count < 2 * most || greeted() < most, BootInstant.now().seconds(since: start) < 60 {
       guard strangers.count < 2 * most, let socket = try? StreamSocket.toThisMachine(port, from: "127.0.0.2") else {
+        // The round listens soon, or greets one after the other.
         usleep(10_000)
         continue
       }

@@ -43,12 +43,8 @@ package struct SourceRoot: Sendable {
       self.parent = parent
       self.entry = entry
       self.linked = linked
-    } catch let error as SystemError {
-      throw Failure(
-        .source, "the source \(VisibleText.quoted(path)) cannot be read", name: path, cause: error)
     } catch {
-      throw Failure(
-        .source, "the source \(VisibleText.quoted(path)) has no name to use at the destination", name: path)
+      throw Self.unusable(path, error)
     }
   }
 
@@ -79,12 +75,8 @@ package struct SourceRoot: Sendable {
       kind = ItemKind(try parent.directory.status(entry).kind)
       self.name = name
       linked = nil
-    } catch let error as SystemError {
-      throw Failure(
-        .source, "the source \(VisibleText.quoted(path)) cannot be read", name: path, cause: error)
     } catch {
-      throw Failure(
-        .source, "the source \(VisibleText.quoted(path)) has no name to use at the destination", name: path)
+      throw Self.unusable(path, error)
     }
   }
 
@@ -106,6 +98,12 @@ package struct SourceRoot: Sendable {
 
   /// The place of one of its items, relative to `parent`.
   func place(of path: ArchivePath) -> [UInt8] { entry + path.bytes.dropFirst(path.root.count) }
+
+  private static func unusable(_ path: [UInt8], _ error: any Error) -> Failure {
+    let cause = error as? SystemError
+    let trouble = cause == nil ? "has no name to use at the destination" : "cannot be read"
+    return Failure(.source, "the source \(VisibleText.quoted(path)) \(trouble)", name: path, cause: cause)
+  }
 
   /// Its absolute path, as the user named it: a folder behind a link ends with a slash.
   func origin() throws(SystemError) -> [UInt8] {
